@@ -1,0 +1,1 @@
+//! CUDA kernels, ready for pipelines.

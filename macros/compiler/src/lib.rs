@@ -1,0 +1,2 @@
+//! The compiler behind thalweg's macros.
+pub mod schedule;

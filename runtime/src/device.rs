@@ -1,0 +1,139 @@
+//! [`Device`]: a GPU, or the simulated device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::cuda;
+use crate::driver::{Driver, Info};
+use crate::error::{ErrorKind, Result};
+use crate::sim::{Sim, Spec};
+
+/// A GPU, or the simulated device. Cloning it is cheap and names the same device.
+///
+/// ```
+/// use thalweg::{Device, Spec};
+///
+/// let device = Device::simulated(Spec::h200());
+/// assert!(device.is_simulated());
+/// println!("{device}");
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    driver: Arc<dyn Driver>,
+}
+
+impl Device {
+    /// The first CUDA GPU, or the simulated device where there is no CUDA driver or no GPU.
+    ///
+    /// The environment variable `THALWEG_DEVICE` overrides it: `sim`, or `cuda:N` for GPU `N`.
+    ///
+    /// # Errors
+    /// `THALWEG_DEVICE` names no device or one that does not exist; a GPU is there but cannot be used. A machine
+    /// without any is no error.
+    pub fn open() -> Result<Self> {
+        match std::env::var("THALWEG_DEVICE") {
+            Ok(value) => Self::named(&value),
+            Err(std::env::VarError::NotPresent) => match cuda::device_count() {
+                Ok(0) | Err(_) => Ok(Self::simulated(Spec::default())),
+                Ok(_) => Self::cuda(0),
+            },
+            Err(std::env::VarError::NotUnicode(value)) => {
+                Err(ErrorKind::UnknownDevice { value: value.to_string_lossy().into_owned() }.into())
+            }
+        }
+    }
+
+    /// The device that a value of `THALWEG_DEVICE` stands for.
+    pub(crate) fn named(value: &str) -> Result<Self> {
+        let unknown = || ErrorKind::UnknownDevice { value: value.to_owned() };
+        match value.trim() {
+            "" | "auto" => match cuda::device_count() {
+                Ok(0) | Err(_) => Ok(Self::simulated(Spec::default())),
+                Ok(_) => Self::cuda(0),
+            },
+            "sim" => Ok(Self::simulated(Spec::default())),
+            "cuda" => Self::cuda(0),
+            name => {
+                let index = name.strip_prefix("cuda:").ok_or_else(unknown)?;
+                Self::cuda(index.parse().map_err(|_| unknown())?)
+            }
+        }
+    }
+
+    /// The CUDA GPU of this index, from 0.
+    ///
+    /// # Errors
+    /// There is no CUDA driver (the error names the libraries that were looked for), no such GPU, or the driver
+    /// refuses it.
+    pub fn cuda(index: usize) -> Result<Self> {
+        Ok(Self { driver: cuda::Cuda::open(index)? })
+    }
+
+    /// A simulated device: kernels run their host bodies on the CPU, time is virtual and the same in every run.
+    pub fn simulated(spec: Spec) -> Self {
+        Self { driver: Arc::new(Sim::new(spec)) }
+    }
+
+    /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.
+    ///
+    /// # Errors
+    /// The driver refuses one of them.
+    pub fn all() -> Result<Vec<Self>> {
+        (0..cuda::device_count().unwrap_or(0)).map(Self::cuda).collect()
+    }
+
+    /// The device's name, `NVIDIA H200`, or `simulated H200`.
+    pub fn name(&self) -> &str {
+        &self.info().name
+    }
+
+    /// Bytes of device memory.
+    pub fn memory(&self) -> u64 {
+        self.info().memory
+    }
+
+    /// Bytes of device memory that are free now.
+    ///
+    /// # Errors
+    /// The driver cannot be asked.
+    pub fn free_memory(&self) -> Result<u64> {
+        Ok(self.driver.free_memory()?)
+    }
+
+    /// Compute capability, `(9, 0)` for Hopper.
+    pub fn compute_capability(&self) -> (u32, u32) {
+        self.info().compute_capability
+    }
+
+    /// Whether this is the simulated device.
+    pub fn is_simulated(&self) -> bool {
+        self.info().simulated
+    }
+
+    /// Whether `other` is this same device.
+    pub fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.driver, &other.driver)
+    }
+
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        &*self.driver
+    }
+
+    fn info(&self) -> &Info {
+        self.driver.info()
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Info { name, memory, compute_capability: (major, minor), multiprocessors, .. } = self.info();
+        let gib = *memory as f64 / f64::from(1 << 30);
+        write!(f, "{name} (compute capability {major}.{minor}, {multiprocessors} multiprocessors, {gib:.0} GiB)")
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.name())
+    }
+}

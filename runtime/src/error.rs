@@ -1,0 +1,380 @@
+//! What can go wrong, and where it did.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error, with the place in the pipeline that it belongs to.
+///
+/// `Display` gives one line that says what happened, followed by lines that say where:
+///
+/// ```text
+/// device memory is exhausted: `dx` needs 2147483648 bytes, 805306368 are free
+///   in pipeline `Saxpy`, stage `load`, operation `copy x -> dx`, chunk 3
+///   at src/main.rs:31:31
+/// ```
+#[derive(Debug, Clone)]
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: ErrorKind,
+    place: Place,
+    complete: Vec<Complete>,
+}
+
+/// Where in the user's program an operation is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Site {
+    /// As `file!()` gives it.
+    pub file: &'static str,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// Where in a pipeline an error belongs: as much as is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// Name of the pipeline's type.
+    pub pipeline: Option<&'static str>,
+    /// Name of the stage.
+    pub stage: Option<&'static str>,
+    /// The operation as it is written, `copy x -> dx`.
+    pub operation: Option<&'static str>,
+    /// Index of the chunk, from 0.
+    pub chunk: Option<u64>,
+    /// The line in the user's program.
+    pub site: Option<Site>,
+}
+
+/// How much of one output a failed run has delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Complete {
+    /// Name of the `output` or `inout`.
+    pub host: &'static str,
+    /// Chunks whose data has arrived in the caller's memory: all from 0 up to this one, exclusive.
+    pub chunks: u64,
+    /// Items in those chunks.
+    pub items: usize,
+}
+
+/// What happened.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// CUDA's driver library is not there.
+    #[error("no CUDA driver: none of {} could be loaded", list(looked_for))]
+    NoCudaDriver {
+        /// Library names, in the order they were tried.
+        looked_for: Vec<String>,
+    },
+    /// The CUDA driver is there but lacks a function that is needed.
+    #[error("the CUDA driver is too old: it has no `{symbol}`")]
+    CudaDriverTooOld {
+        /// The missing function.
+        symbol: &'static str,
+    },
+    /// A GPU index that does not exist.
+    #[error("there is no CUDA device {index}: this machine has {count}")]
+    NoSuchDevice {
+        /// The index asked for, from 0.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// `THALWEG_DEVICE` holds something else than a device.
+    #[error("`THALWEG_DEVICE={value}` names no device: write `sim`, or `cuda:0` for the first GPU")]
+    UnknownDevice {
+        /// The variable's value.
+        value: String,
+    },
+    /// NVRTC, which compiles `.cu` files, is not there.
+    #[error("no NVRTC to compile `{file}`: none of {} could be loaded", list(looked_for))]
+    NoNvrtc {
+        /// The kernel source.
+        file: &'static str,
+        /// Library names, in the order they were tried.
+        looked_for: Vec<String>,
+    },
+    /// A `.cu` file does not compile.
+    #[error("`{file}` does not compile for {architecture}:\n{}", log.trim_end())]
+    Compile {
+        /// The kernel source.
+        file: &'static str,
+        /// `sm_90`, say.
+        architecture: String,
+        /// The compiler's own text.
+        log: String,
+    },
+    /// A kernel that its source does not have.
+    #[error("`{file}` has no kernel `{kernel}`")]
+    NoSuchKernel {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The kernel source.
+        file: &'static str,
+    },
+    /// A kernel that the simulated device cannot run.
+    #[error("kernel `{kernel}` has no host body for the simulated device: add `#[host(…)]` to its declaration")]
+    NoHostBody {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
+    /// Host arguments with different numbers of items.
+    #[error("`{host}` has {items} items, but `{other}` has {other_items}")]
+    Length {
+        /// One argument.
+        host: &'static str,
+        /// Its items.
+        items: usize,
+        /// Another argument.
+        other: &'static str,
+        /// Its items.
+        other_items: usize,
+    },
+    /// A host argument whose length is no multiple of its items' size.
+    #[error("`{host}` has {len} elements, which is no multiple of {per_item} elements an item")]
+    Shape {
+        /// The argument.
+        host: &'static str,
+        /// Its elements.
+        len: usize,
+        /// Elements in one item.
+        per_item: usize,
+    },
+    /// A shape of zero elements an item, or one too large to address.
+    #[error("`{buffer}` has {per_item} elements an item: at least 1 and a size that fits memory are needed")]
+    ItemSize {
+        /// The declaration.
+        buffer: &'static str,
+        /// Elements in one item.
+        per_item: usize,
+    },
+    /// Two sides of a copy with different shapes.
+    #[error("`{from}` has {from_per_item} elements an item, but `{to}` has {to_per_item}")]
+    CopyShape {
+        /// The source.
+        from: &'static str,
+        /// Its elements in one item.
+        from_per_item: usize,
+        /// The destination.
+        to: &'static str,
+        /// Its elements in one item.
+        to_per_item: usize,
+    },
+    /// A chunk of no items.
+    #[error("a chunk must have at least 1 item")]
+    ChunkZero,
+    /// A ring of no slots.
+    #[error("the depth must be at least 1 slot")]
+    DepthZero,
+    /// A ring of more slots than can be numbered.
+    #[error("a depth of {depth} slots is more than the {limit} that a ring may have")]
+    DepthTooLarge {
+        /// What was asked for.
+        depth: usize,
+        /// The most there may be.
+        limit: usize,
+    },
+    /// Device memory does not suffice.
+    #[error("device memory is exhausted: {what} needs {requested} bytes, {free} are free")]
+    OutOfDeviceMemory {
+        /// What it was for.
+        what: String,
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// Page-locked host memory does not suffice.
+    #[error("page-locked host memory is exhausted: {what} needs {requested} bytes")]
+    OutOfPinnedMemory {
+        /// What it was for.
+        what: String,
+        /// Bytes asked for.
+        requested: u64,
+    },
+    /// A launch outside the device's limits.
+    #[error("kernel `{kernel}` cannot be launched: {what} is {value}, but the limit is {limit}")]
+    LaunchLimit {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// What is too large, `threads per block`.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The most (or, for 0, the least) there may be.
+        limit: u64,
+    },
+    /// A launch that breaks the kernel's `#[requires(…)]`.
+    #[error("kernel `{kernel}` requires `{condition}`")]
+    Requires {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The condition as it is written.
+        condition: &'static str,
+    },
+    /// A kernel's host body panicked on the simulated device.
+    #[error("the host body of kernel `{kernel}` panicked: {message}")]
+    HostBody {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The panic's message.
+        message: String,
+    },
+    /// A host buffer that an earlier failure left to the device.
+    #[error("`{host}` is poisoned: an earlier run failed and the device may still access it")]
+    Poisoned {
+        /// The argument.
+        host: &'static str,
+    },
+    /// A pinned buffer of another device.
+    #[error("`{host}` was allocated for another device")]
+    OtherDevice {
+        /// The argument.
+        host: &'static str,
+    },
+    /// The pipeline's ring was left to the device by an earlier failure.
+    #[error("this pipeline is poisoned: an earlier run failed and the device may still access its ring")]
+    PipelinePoisoned,
+    /// An operation of a chunk was not enqueued, because an expression in the pipeline left it early.
+    #[error("operations were skipped: an expression left the pipeline's body early")]
+    Skipped,
+    /// The driver reported an error.
+    #[error("{0}")]
+    Driver(DriverError),
+}
+
+/// An error code of CUDA's driver, or the same code from the simulated device.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{call}` failed: {name} ({code}): {description}")]
+#[non_exhaustive]
+pub struct DriverError {
+    /// The driver's function, `cuMemcpyHtoDAsync`.
+    pub call: &'static str,
+    /// CUDA's number, 2 for `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub code: u32,
+    /// CUDA's name for it.
+    pub name: Cow<'static, str>,
+    /// CUDA's words for it.
+    pub description: Cow<'static, str>,
+    /// The operation and chunk that failed, where the device can tell (the simulated device can).
+    pub(crate) tag: Option<(u32, u64)>,
+    /// The kernel whose host body panicked, and the panic's message.
+    pub(crate) host_body: Option<String>,
+}
+
+impl DriverError {
+    pub(crate) fn new(
+        call: &'static str,
+        code: u32,
+        name: impl Into<Cow<'static, str>>,
+        description: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { call, code, name: name.into(), description: description.into(), tag: None, host_body: None }
+    }
+
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        self.code == 2
+    }
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self { inner: Box::new(Inner { kind, place: Place::default(), complete: Vec::new() }) }
+    }
+
+    /// What happened.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.inner.kind
+    }
+
+    /// Where it belongs in the pipeline.
+    pub fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
+    /// How much of each output had been delivered when a run failed; empty for errors before the first chunk.
+    pub fn complete(&self) -> &[Complete] {
+        &self.inner.complete
+    }
+
+    /// Fills in what of the place is not known yet.
+    pub(crate) fn at(mut self, place: Place) -> Self {
+        let known = &mut self.inner.place;
+        known.pipeline = known.pipeline.or(place.pipeline);
+        known.stage = known.stage.or(place.stage);
+        known.operation = known.operation.or(place.operation);
+        known.chunk = known.chunk.or(place.chunk);
+        known.site = known.site.or(place.site);
+        self
+    }
+
+    pub(crate) fn with_complete(mut self, complete: Vec<Complete>) -> Self {
+        self.inner.complete = complete;
+        self
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        Self::new(ErrorKind::Driver(error))
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.inner.kind {
+            ErrorKind::Driver(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.inner.kind)?;
+        let place = &self.inner.place;
+        let mut parts = Vec::new();
+        parts.extend(place.pipeline.map(|name| format!("pipeline `{name}`")));
+        parts.extend(place.stage.map(|name| format!("stage `{name}`")));
+        parts.extend(place.operation.map(|name| format!("operation `{name}`")));
+        parts.extend(place.chunk.map(|index| format!("chunk {index}")));
+        if !parts.is_empty() {
+            write!(f, "\n  in {}", parts.join(", "))?;
+        }
+        if let Some(site) = place.site {
+            write!(f, "\n  at {site}")?;
+        }
+        for complete in &self.inner.complete {
+            let Complete { host, chunks, items } = complete;
+            write!(f, "\n  `{host}` is complete up to chunk {chunks}, exclusive ({items} items)")?;
+        }
+        Ok(())
+    }
+}
+
+fn list(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
