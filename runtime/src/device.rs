@@ -128,7 +128,10 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Info { name, memory, compute_capability: (major, minor), multiprocessors, .. } = self.info();
         let gib = *memory as f64 / f64::from(1 << 30);
-        write!(f, "{name} (compute capability {major}.{minor}, {multiprocessors} multiprocessors, {gib:.0} GiB)")
+        write!(
+            f,
+            "{name} (compute capability {major}.{minor}, {multiprocessors} multiprocessors, {gib:.0} GiB)"
+        )
     }
 }
 

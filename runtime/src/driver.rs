@@ -14,11 +14,12 @@ use crate::kernel::KernelInfo;
 
 /// An address in device memory. On the simulated device it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct DevicePtr(pub u64);
+#[doc(hidden)]
+pub struct DevicePtr(pub(crate) u64);
 
 impl DevicePtr {
     /// The address `bytes` further on.
-    pub fn offset(self, bytes: usize) -> Self {
+    pub(crate) fn offset(self, bytes: usize) -> Self {
         Self(self.0 + bytes as u64)
     }
 }
@@ -55,14 +56,16 @@ pub(crate) struct Tag {
 
 /// A range of device memory that a launch reads or writes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Access {
-    pub ptr: DevicePtr,
-    pub bytes: usize,
-    pub write: bool,
+#[doc(hidden)]
+pub struct Access {
+    pub(crate) ptr: DevicePtr,
+    pub(crate) bytes: usize,
+    pub(crate) write: bool,
 }
 
 /// What a kernel launch does on the simulated device.
-pub(crate) type HostBody = Box<dyn FnOnce() + Send + 'static>;
+#[doc(hidden)]
+pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
 
 /// Everything about one launch.
 pub(crate) struct RawLaunch<'a> {

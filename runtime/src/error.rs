@@ -129,7 +129,9 @@ pub enum ErrorKind {
         file: &'static str,
     },
     /// A kernel that the simulated device cannot run.
-    #[error("kernel `{kernel}` has no host body for the simulated device: add `#[host(…)]` to its declaration")]
+    #[error(
+        "kernel `{kernel}` has no host body for the simulated device: add `#[host(…)]` to its declaration"
+    )]
     NoHostBody {
         /// The kernel's name.
         kernel: &'static str,
@@ -228,6 +230,12 @@ pub enum ErrorKind {
         /// The condition as it is written.
         condition: &'static str,
     },
+    /// One buffer passed to a kernel twice, of which at least once to write.
+    #[error("kernel `{kernel}` is passed overlapping buffers, one of them to write")]
+    Aliased {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
     /// A kernel's host body panicked on the simulated device.
     #[error("the host body of kernel `{kernel}` panicked: {message}")]
     HostBody {
@@ -290,6 +298,14 @@ impl DriverError {
 
     pub(crate) fn is_out_of_memory(&self) -> bool {
         self.code == 2
+    }
+
+    /// Whether some earlier operation may have caused it: CUDA reports what goes wrong on the device with whatever call
+    /// comes next.
+    pub(crate) fn is_asynchronous(&self) -> bool {
+        // Illegal address, launch timeout, assert, hardware stack, illegal instruction, misaligned address, invalid
+        // address space, invalid PC, launch failed; ECC and NVLink errors.
+        matches!(self.code, 700 | 702 | 710 | 714..=719 | 214 | 220)
     }
 }
 
@@ -365,6 +381,11 @@ impl fmt::Display for Error {
         }
         if let Some(site) = place.site {
             write!(f, "\n  at {site}")?;
+        }
+        if let ErrorKind::Driver(error) = &self.inner.kind {
+            if error.is_asynchronous() && place.operation.is_none() {
+                write!(f, "\n  help: run with THALWEG_SYNC=1 to learn which operation failed")?;
+            }
         }
         for complete in &self.inner.complete {
             let Complete { host, chunks, items } = complete;

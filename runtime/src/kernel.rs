@@ -118,28 +118,6 @@ pub const fn blocks(items: usize, block: u32) -> u32 {
     }
 }
 
-/// The extent of a grid or a block: `n`, `(x, y)` or `(x, y, z)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dim3(pub [u32; 3]);
-
-impl From<u32> for Dim3 {
-    fn from(x: u32) -> Self {
-        Self([x, 1, 1])
-    }
-}
-
-impl From<(u32, u32)> for Dim3 {
-    fn from((x, y): (u32, u32)) -> Self {
-        Self([x, y, 1])
-    }
-}
-
-impl From<(u32, u32, u32)> for Dim3 {
-    fn from((x, y, z): (u32, u32, u32)) -> Self {
-        Self([x, y, z])
-    }
-}
-
 /// A kernel that is loaded on a device. Types made by `#[kernels]` hold one.
 #[derive(Debug, Clone)]
 #[doc(hidden)]

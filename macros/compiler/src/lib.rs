@@ -1,2 +1,50 @@
-//! The compiler behind thalweg's macros.
+//! The compiler behind thalweg's macros, a plain library: tokens in, tokens out.
+//!
+//! `stream_pipeline!` goes through five phases, each a module: [`syntax`] parses, [`resolve`] turns names into ids,
+//! [`check`] finds what is wrong, [`schedule`] places the events, [`codegen`] writes the code. `#[kernels]` is
+//! [`kernels`]. Errors collect in [`diagnostics`] within a phase and stop at the barrier after it.
+
+#![allow(
+    missing_docs,
+    reason = "internal to thalweg-macros: modules are documented, fields say what they are"
+)]
+
+pub mod check;
+pub mod codegen;
+pub mod diagnostics;
+pub mod kernels;
+pub mod lower;
+pub mod resolve;
 pub mod schedule;
+pub mod syntax;
+
+use diagnostics::Diagnostics;
+use proc_macro2::TokenStream;
+
+/// Expands `stream_pipeline! { … }`.
+///
+/// After an error it gives the errors and a stub of the right type, so that no second error follows elsewhere.
+pub fn stream_pipeline(input: TokenStream) -> TokenStream {
+    let mut diagnostics = Diagnostics::default();
+    let Some(pipeline) = syntax::parse(input, &mut diagnostics) else { return diagnostics.emit() };
+    let stub = codegen::Stub::of(&pipeline);
+    let expanded = expand(pipeline, &mut diagnostics);
+    let code = expanded.unwrap_or_else(|| stub.expand());
+    let diagnostics = diagnostics.emit();
+    quote::quote!(#diagnostics #code)
+}
+
+/// The phases, and the barriers between them.
+fn expand(pipeline: syntax::Pipeline, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
+    // Resolving what was not parsed would report names as missing whose declarations were misread.
+    if diagnostics.has_errors() {
+        return None;
+    }
+    let program = resolve::resolve(pipeline, diagnostics)?;
+    check::check(&program, diagnostics);
+    if diagnostics.has_errors() {
+        return None;
+    }
+    let schedule = schedule::schedule(&lower::lower(&program));
+    Some(codegen::codegen(&program, &schedule))
+}

@@ -1,0 +1,128 @@
+//! The data flow of one chunk: nothing is read before it is written, and nothing is done for nothing.
+
+use crate::diagnostics::Diagnostics;
+use crate::resolve::{Mode, Program, StageId};
+
+pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
+    reads_before_writes(program, diagnostics);
+    outputs(program, diagnostics);
+    dead(program, diagnostics);
+}
+
+fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
+    let mut written = vec![false; program.buffers.len()];
+    let mut reported = vec![false; program.buffers.len()];
+    for operation in &program.operations {
+        let uses = operation.buffers();
+        for usage in &uses {
+            let index = usage.buffer.0;
+            if usage.mode.reads() && !written[index] && !reported[index] {
+                reported[index] = true;
+                let name = &program.buffers[index].name;
+                let stage = &program.stages[operation.stage.0].name;
+                let error = diagnostics.error(
+                    "TW0202",
+                    usage.at,
+                    format!("buffer `{name}` is read before any stage writes it"),
+                );
+                error.note(format!("`{stage}` is its first use"));
+                if usage.mode == Mode::ReadWrite {
+                    error.help(format!(
+                        "copy data in first, or write `out {name}` if the kernel writes all of it"
+                    ));
+                } else {
+                    error.help("copy data in first, or let a kernel write it with `out`");
+                }
+            }
+        }
+        // After the whole operation: its arguments are read while it runs.
+        for usage in uses.iter().filter(|usage| usage.mode.writes()) {
+            written[usage.buffer.0] = true;
+        }
+    }
+}
+
+fn outputs(program: &Program, diagnostics: &mut Diagnostics) {
+    for (index, host) in program.hosts.iter().enumerate() {
+        let used = |wanted: fn(Mode) -> bool| {
+            program.operations.iter().filter_map(|o| o.host()).any(|(id, mode)| id.0 == index && wanted(mode))
+        };
+        let (name, keyword) = (&host.name, host.kind.keyword());
+        if host.kind.writes() && !used(Mode::writes) {
+            let error = diagnostics.error(
+                "TW0203",
+                name,
+                format!("`{name}` is an `{keyword}`, but no stage writes it"),
+            );
+            if host.kind.reads() {
+                error.help(format!("copy a result to it: `copy d -> {name};`, or declare it `input`"));
+            } else {
+                error.help(format!("copy a result to it: `copy d -> {name};`"));
+            }
+        } else if host.kind.reads() && !used(Mode::reads) && !is_silenced(name) {
+            let warning = diagnostics.warning(
+                "TW0207",
+                name,
+                format!("`{name}` is an `{keyword}`, but no stage reads it"),
+            );
+            if host.kind.writes() {
+                warning.help(format!("declare it `output {name}`, or rename it `_{name}`"));
+            } else {
+                warning.help(format!("remove it, or rename it `_{name}`"));
+            }
+        }
+    }
+}
+
+fn dead(program: &Program, diagnostics: &mut Diagnostics) {
+    for (index, buffer) in program.buffers.iter().enumerate() {
+        let name = &buffer.name;
+        let modes: Vec<_> = program
+            .operations
+            .iter()
+            .flat_map(|operation| operation.buffers())
+            .filter(|usage| usage.buffer.0 == index)
+            .map(|usage| usage.mode)
+            .collect();
+        if is_silenced(name) || modes.iter().any(|mode| mode.reads()) {
+            continue;
+        }
+        let (fact, note) = if modes.is_empty() {
+            (format!("buffer `{name}` is never used"), "its allocation is still generated")
+        } else {
+            (
+                format!("buffer `{name}` is written but never read"),
+                "its copy and allocation are still generated",
+            )
+        };
+        diagnostics
+            .warning("TW0205", name, fact)
+            .note(note)
+            .help(format!("remove it, or rename it `_{name}`"));
+    }
+    for (index, stage) in program.stages.iter().enumerate() {
+        if !program.operations.iter().any(|operation| operation.stage == StageId(index))
+            && !is_silenced(&stage.name)
+        {
+            diagnostics
+                .warning("TW0208", &stage.name, format!("stage `{}` does nothing", stage.name))
+                .help("remove it, or give it an operation");
+        }
+    }
+    for (index, stream) in program.streams.iter().enumerate() {
+        if stream.declared
+            && !program.operations.iter().any(|operation| operation.stream.0 == index)
+            && !is_silenced(&stream.name)
+        {
+            diagnostics
+                .warning("TW0209", &stream.name, format!("stream `{}` has no operations", stream.name))
+                .note("it is still created")
+                .help(format!("remove it, or put a stage on it: `stage name on {} {{ … }}`", stream.name));
+        }
+    }
+}
+
+/// A leading `_` says that a name is unused on purpose.
+fn is_silenced(name: &proc_macro2::Ident) -> bool {
+    name.to_string().starts_with('_')
+}

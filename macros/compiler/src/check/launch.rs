@@ -1,0 +1,136 @@
+//! Launches: CUDA's limits where the values are constant, and buffers passed twice.
+
+use syn::Expr;
+
+use super::constant::{extents, value};
+use crate::diagnostics::Diagnostics;
+use crate::resolve::{BufferUse, Launch, OperationKind, Program};
+
+/// Threads in a block.
+const THREADS: u128 = 1024;
+/// Threads in a block along x, y and z.
+const BLOCK: [u128; 3] = [1024, 1024, 64];
+/// Blocks in a grid along x, y and z.
+const GRID: [u128; 3] = [2_147_483_647, 65_535, 65_535];
+/// Dynamic shared memory of a block, in bytes: the most that any device has.
+const SHARED: u128 = 227 * 1024;
+
+pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
+    for operation in &program.operations {
+        if let OperationKind::Launch(launch) = &operation.kind {
+            limits(launch, diagnostics);
+            aliases(program, &operation.buffers(), launch, diagnostics);
+        }
+    }
+}
+
+fn limits(launch: &Launch, diagnostics: &mut Diagnostics) {
+    let grid_ok = extent("grid", "blocks", &launch.grid, GRID, diagnostics);
+    let block_ok = block(&launch.block, diagnostics);
+    if let (true, true, Some(shared)) = (grid_ok, block_ok, &launch.shared) {
+        if let Some(bytes) = value(shared).filter(|&bytes| bytes > SHARED) {
+            diagnostics
+                .error(
+                    "TW0505",
+                    shared,
+                    format!(
+                        "launch asks for {bytes} bytes of dynamic shared memory, but the limit is {SHARED}"
+                    ),
+                )
+                .note("the order is `<<<grid, block, shared, stream>>>`, and `shared` is in bytes")
+                .help("work on smaller tiles");
+        }
+    }
+}
+
+fn block(block: &Expr, diagnostics: &mut Diagnostics) -> bool {
+    let axes = extents(block);
+    let threads = axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(value(axis)?));
+    if let Some(threads) = threads.filter(|&threads| threads > THREADS) {
+        let help = match (&axes[..], threads / THREADS) {
+            ([_], 2) if threads % THREADS == 0 => "use 1024 threads and double the grid".to_owned(),
+            ([_], times) if threads % THREADS == 0 => {
+                format!("use 1024 threads and {times} times the grid")
+            }
+            ([_], _) => "use 256 threads, and `blocks(c.len, 256)` for the grid".to_owned(),
+            _ => "use fewer threads along one axis, and more blocks".to_owned(),
+        };
+        diagnostics
+            .error("TW0502", block, format!("block has {threads} threads, but the limit is {THREADS}"))
+            .help(help);
+        return false;
+    }
+    extent("block", "threads", block, BLOCK, diagnostics)
+}
+
+/// Whether every constant axis is within its limit.
+fn extent(what: &str, of: &str, expr: &Expr, limits: [u128; 3], diagnostics: &mut Diagnostics) -> bool {
+    let axes = extents(expr);
+    if !(1..=3).contains(&axes.len()) {
+        diagnostics
+            .error("TW0504", expr, format!("{what} has {} extents, but 1 to 3 are possible", axes.len()))
+            .help("write `n`, `(x, y)` or `(x, y, z)`");
+        return false;
+    }
+    for ((axis, limit), name) in axes.into_iter().zip(limits).zip(["x", "y", "z"]) {
+        match value(axis) {
+            Some(0) => {
+                diagnostics
+                    .error("TW0503", axis, format!("{what} has 0 {of} along {name}"))
+                    .help("write at least 1");
+                return false;
+            }
+            Some(count) if count > limit => {
+                let error = diagnostics.error(
+                    "TW0503",
+                    axis,
+                    format!("{what} has {count} {of} along {name}, but the limit is {limit}"),
+                );
+                if name == "x" {
+                    error.help("let each thread work on several elements");
+                } else {
+                    error.help("put the largest extent along x");
+                }
+                return false;
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+fn aliases(program: &Program, uses: &[BufferUse<'_>], launch: &Launch, diagnostics: &mut Diagnostics) {
+    let kernel =
+        launch.kernel.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    for (index, second) in uses.iter().enumerate() {
+        let clash = uses[..index]
+            .iter()
+            .find(|first| first.buffer == second.buffer && (first.mode.writes() || second.mode.writes()));
+        if let Some(first) = clash {
+            let name = &program.buffers[second.buffer.0].name;
+            let fact = if first.mode == second.mode {
+                format!("`{name}` is passed to `{kernel}` as `{}` twice", first.mode.written())
+            } else {
+                format!(
+                    "`{name}` is passed to `{kernel}` as both `{}` and `{}`",
+                    first.mode.written(),
+                    second.mode.written()
+                )
+            };
+            diagnostics
+                .error("TW0506", second.at, fact)
+                .note("a kernel may not alias its output")
+                .help("use a second buffer, or a kernel with one in-place parameter");
+        }
+    }
+}
+
+impl crate::resolve::Mode {
+    fn written(self) -> &'static str {
+        match self {
+            Self::Read => "&",
+            Self::ReadWrite => "&mut",
+            Self::Write => "out",
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Phase 3, check: everything that can be wrong with a program whose names are right, but for the order of its
+//! operations, which the schedule makes.
+
+mod constant;
+mod control;
+mod flow;
+mod launch;
+mod shapes;
+
+use crate::diagnostics::Diagnostics;
+use crate::resolve::Program;
+
+/// Reports what is wrong with `program`.
+pub fn check(program: &Program, diagnostics: &mut Diagnostics) {
+    shapes::check(program, diagnostics);
+    flow::check(program, diagnostics);
+    launch::check(program, diagnostics);
+    control::check(program, diagnostics);
+}

@@ -1,0 +1,155 @@
+//! Phase 5, codegen: the program and its schedule -> Rust.
+//!
+//! Generated paths start at the runtime's or at `::core`. The user's tokens keep their spans; everything else has
+//! `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
+
+mod names;
+mod plan;
+mod run;
+mod stub;
+
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
+use syn::ExprPath;
+
+use crate::resolve::{Launch, OperationKind, Program, Shape};
+use crate::schedule::Schedule;
+use names::{Names, hygienic};
+pub use stub::Stub;
+
+/// Everything that the code of one pipeline is made from.
+pub(crate) struct Context<'p> {
+    program: &'p Program,
+    schedule: &'p Schedule,
+    names: Names,
+}
+
+/// Writes the pipeline's type.
+pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
+    let cx = Context { program, schedule, names: Names::new(program, schedule) };
+    let Program { runtime, attrs, vis, name, .. } = program;
+    let site = hygienic();
+    let kernels = cx.kernels().map(|(field, kernel, _)| quote_spanned!(site=> #field: #kernel));
+    let plan = plan::plan(&cx);
+    let build = build(&cx);
+    let run = run::run(&cx);
+    let schedule_doc = plan::documentation(&cx);
+    quote_spanned! {site=>
+        #(#attrs)*
+        #[doc = #schedule_doc]
+        #[derive(::core::fmt::Debug)]
+        #vis struct #name {
+            pipeline: #runtime::__private::Pipeline,
+            #(#kernels,)*
+        }
+
+        impl #name {
+            /// The streams, operations and events of this pipeline.
+            pub const PLAN: #runtime::Plan = #plan;
+
+            /// Builds the pipeline on a device, as it is declared.
+            ///
+            /// # Errors
+            /// As `build` of its options.
+            pub fn new(device: &#runtime::Device) -> #runtime::Result<Self> {
+                Self::options(device).build()
+            }
+
+            /// Options to build the pipeline with another chunk or depth than it declares.
+            pub fn options(device: &#runtime::Device) -> #runtime::Options<Self> {
+                #runtime::Options::new(device)
+            }
+
+            #run
+        }
+
+        #build
+    }
+}
+
+/// How the pipeline is built.
+fn build(cx: &Context<'_>) -> TokenStream {
+    let Program { runtime, name, .. } = cx.program;
+    let site = hygienic();
+    let depth = match cx.program.depth.given() {
+        Some(depth) => quote_spanned!(site=> #depth),
+        None => quote_spanned!(site=> #runtime::__private::AUTO_DEPTH),
+    };
+    let loads =
+        cx.kernels().map(|(field, _, operation)| quote_spanned!(site=> #field: pipeline.load(#operation)?));
+    let reserve = cx.sizes_are_constant().then(|| {
+        let chunk = chunk_size(cx);
+        let size = |shape: &Shape| {
+            let (element, per_item) = (&shape.element, per_item(shape));
+            quote_spanned!(site=> (::core::mem::size_of::<#element>(), #per_item))
+        };
+        let hosts = cx.program.hosts.iter().map(|host| size(&host.shape));
+        let buffers = cx.program.buffers.iter().map(|buffer| size(&buffer.shape));
+        quote_spanned!(site=> built.pipeline.reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;)
+    });
+    let mutable = reserve.is_some().then(|| quote_spanned!(site=> mut));
+    quote_spanned! {site=>
+        impl #runtime::__private::Build for #name {
+            fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
+                let pipeline = #runtime::__private::Pipeline::new(settings, &Self::PLAN, #depth)?;
+                let #mutable built = Self { #(#loads,)* pipeline };
+                #reserve
+                ::core::result::Result::Ok(built)
+            }
+        }
+    }
+}
+
+/// The elements in an item.
+fn per_item(shape: &Shape) -> TokenStream {
+    match &shape.per_item {
+        Some(expr) => quote_spanned!(hygienic()=> #expr),
+        None => quote_spanned!(hygienic()=> 1),
+    }
+}
+
+/// The declared chunk size.
+fn chunk_size(cx: &Context<'_>) -> TokenStream {
+    let runtime = &cx.program.runtime;
+    match cx.program.chunk.size.given() {
+        Some(items) => quote_spanned!(hygienic()=> #runtime::__private::ChunkSize::Items(#items)),
+        None => quote_spanned!(hygienic()=> #runtime::__private::ChunkSize::Auto),
+    }
+}
+
+impl<'p> Context<'p> {
+    /// Each kernel once: its field, its path, and the first operation that launches it.
+    fn kernels(&self) -> impl Iterator<Item = (&proc_macro2::Ident, &'p ExprPath, usize)> {
+        let launches = self.program.operations.iter().enumerate().filter_map(|(index, operation)| {
+            match &operation.kind {
+                OperationKind::Launch(Launch { kernel, .. }) => {
+                    Some((self.names.kernel_of[index].as_ref()?, kernel, index))
+                }
+                _ => None,
+            }
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        launches.filter(move |(field, ..)| seen.insert(field.to_string()))
+    }
+
+    /// Whether the ring's size is known before `run` is called: nothing in it depends on a parameter.
+    fn sizes_are_constant(&self) -> bool {
+        let program = self.program;
+        let shapes =
+            program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
+        let exprs = shapes.filter_map(|shape| shape.per_item.as_ref()).chain(program.chunk.size.given());
+        !exprs.into_iter().any(|expr| program.params.iter().any(|param| mentions(expr, &param.name)))
+    }
+}
+
+/// Whether a name occurs among the tokens of an expression.
+fn mentions(expr: &syn::Expr, name: &proc_macro2::Ident) -> bool {
+    fn occurs(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Ident(ident) => ident == *name,
+            proc_macro2::TokenTree::Group(group) => occurs(group.stream(), name),
+            _ => false,
+        })
+    }
+    occurs(quote::ToTokens::to_token_stream(expr), name)
+}

@@ -1,0 +1,138 @@
+//! `PLAN`, the schedule as a constant.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+use super::Context;
+use super::names::hygienic;
+use crate::lower::storage_name;
+use crate::resolve::{OperationKind, Priority};
+use crate::schedule::{Distance, Hazard};
+
+pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
+    let program = cx.program;
+    let private = super::run::private(cx);
+    let site = hygienic();
+    let (pipeline, (line, column)) = (program.name.to_string(), position(program.name.span()));
+    let streams = program.streams.iter().map(|stream| {
+        let (name, per_slot) = (stream.name.to_string(), stream.per_slot);
+        let priority = match stream.priority {
+            Priority::Default => quote_spanned!(site=> Default),
+            Priority::High => quote_spanned!(site=> High),
+            Priority::Low => quote_spanned!(site=> Low),
+            Priority::Level(level) => quote_spanned!(site=> Level(#level)),
+        };
+        quote_spanned!(site=> #private::StreamPlan { name: #name, priority: #private::Priority::#priority, per_slot: #per_slot })
+    });
+    let stages = program.stages.iter().map(|stage| stage.name.to_string());
+    let hosts = program.hosts.iter().map(|host| {
+        let (name, (line, column)) = (host.name.to_string(), position(host.name.span()));
+        let (reads, writes) = (host.kind.reads(), host.kind.writes());
+        quote_spanned!(site=> #private::HostPlan { name: #name, reads: #reads, writes: #writes, line: #line, column: #column })
+    });
+    let buffers = program.buffers.iter().map(|buffer| buffer.name.to_string());
+    let operations = program.operations.iter().map(|operation| {
+        let (stage, stream, text) = (operation.stage.0, operation.stream.0, &operation.text);
+        let (line, column) = position(operation.at);
+        let kind = match &operation.kind {
+            OperationKind::Upload { from, to, .. } => {
+                let (host, buffer) = (from.0, to.0);
+                quote_spanned!(site=> Upload { host: #host, buffer: #buffer })
+            }
+            OperationKind::Download { from, to, .. } => {
+                let (host, buffer) = (to.0, from.0);
+                quote_spanned!(site=> Download { host: #host, buffer: #buffer })
+            }
+            OperationKind::CopyOnDevice { from, to, .. } => {
+                let (from, to) = (from.0, to.0);
+                quote_spanned!(site=> CopyOnDevice { from: #from, to: #to })
+            }
+            OperationKind::Launch(_) => {
+                let kernel = text.trim_end_matches("<<<..>>>");
+                quote_spanned!(site=> Launch { kernel: #kernel })
+            }
+        };
+        quote_spanned! {site=>
+            #private::OperationPlan {
+                stage: #stage, stream: #stream, text: #text, kind: #private::OperationKind::#kind, line: #line, column: #column,
+            }
+        }
+    });
+    let events = cx.schedule.records.iter().zip(&cx.names.events).map(|(record, name)| {
+        let (name, operation) = (name.to_string(), record.0 as usize);
+        quote_spanned!(site=> #private::EventPlan { name: #name, operation: #operation })
+    });
+    let waits = cx.schedule.waits.iter().map(|wait| {
+        let (operation, event) = (wait.to.0 as usize, cx.event_of(wait.from.0));
+        let distance = match wait.distance {
+            Distance::Same => quote_spanned!(site=> Same),
+            Distance::Previous => quote_spanned!(site=> Previous),
+            Distance::Reuse => quote_spanned!(site=> Reuse),
+        };
+        let hazards = wait.causes.iter().map(|cause| {
+            let buffer = storage_name(program, cause.storage);
+            let hazard = match cause.hazard {
+                Hazard::ReadAfterWrite => quote_spanned!(site=> ReadAfterWrite),
+                Hazard::WriteAfterRead => quote_spanned!(site=> WriteAfterRead),
+                Hazard::WriteAfterWrite => quote_spanned!(site=> WriteAfterWrite),
+            };
+            quote_spanned!(site=> #private::HazardPlan { buffer: #buffer, hazard: #private::Hazard::#hazard })
+        });
+        quote_spanned! {site=>
+            #private::WaitPlan {
+                operation: #operation, event: #event, distance: #private::Distance::#distance, hazards: &[#(#hazards),*],
+            }
+        }
+    });
+    quote_spanned! {site=>
+        #private::Plan {
+            pipeline: #pipeline,
+            file: ::core::file!(),
+            line: #line,
+            column: #column,
+            streams: &[#(#streams),*],
+            stages: &[#(#stages),*],
+            hosts: &[#(#hosts),*],
+            buffers: &[#(#buffers),*],
+            operations: &[#(#operations),*],
+            events: &[#(#events),*],
+            waits: &[#(#waits),*],
+        }
+    }
+}
+
+/// What the type's documentation says of the schedule.
+pub(super) fn documentation(cx: &Context<'_>) -> String {
+    let program = cx.program;
+    let mut text = String::from(
+        "\n\nFor each chunk, in this order:\n\n| stage | stream | operation | waits for |\n| --- | --- | --- | --- |\n",
+    );
+    for (index, operation) in program.operations.iter().enumerate() {
+        let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
+            let event = &cx.names.events[cx.event_of(wait.from.0)];
+            match wait.distance {
+                Distance::Same => format!("`{event}`"),
+                Distance::Previous => format!("`{event}` of the chunk before"),
+                Distance::Reuse => format!("`{event}` of the chunk that used the slot before"),
+            }
+        });
+        let waits: Vec<_> = waits.collect();
+        let (stage, stream) =
+            (&program.stages[operation.stage.0].name, &program.streams[operation.stream.0].name);
+        text.push_str(&format!("| {stage} | {stream} | `{}` | {} |\n", operation.text, waits.join(", ")));
+    }
+    text
+}
+
+/// Line and column, both from 1.
+fn position(span: Span) -> (u32, u32) {
+    let start = span.start();
+    (u32::try_from(start.line).unwrap_or(0), u32::try_from(start.column + 1).unwrap_or(0))
+}
+
+impl Context<'_> {
+    /// The index of the event that operation `op` records.
+    pub(super) fn event_of(&self, op: u32) -> usize {
+        self.schedule.records.iter().position(|record| record.0 == op).unwrap_or_default()
+    }
+}

@@ -1,0 +1,187 @@
+//! `run`: the loop that enqueues every chunk.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::{Lifetime, spanned::Spanned};
+
+use super::names::{hygienic, local};
+use super::{Context, chunk_size, per_item};
+use crate::resolve::{Argument, HostKind, LaunchArgument, Mode, Operation, OperationKind, StageId};
+use crate::schedule::Distance;
+
+/// `::thalweg::__private`
+pub(super) fn private(cx: &Context<'_>) -> TokenStream {
+    let runtime = &cx.program.runtime;
+    quote_spanned!(hygienic()=> #runtime::__private)
+}
+
+pub(super) fn run(cx: &Context<'_>) -> TokenStream {
+    let program = cx.program;
+    let (runtime, site) = (&program.runtime, hygienic());
+    let arguments = arguments(
+        runtime,
+        program.arguments.iter().map(|argument| match *argument {
+            Argument::Param(index) => (&program.params[index].name, Kind::Param(&program.params[index].ty)),
+            Argument::Host(id) => {
+                let host = &program.hosts[id.0];
+                (&host.name, Kind::Host(host.kind, &host.shape.element))
+            }
+        }),
+    );
+    let hosts = program.hosts.iter().map(|host| {
+        let (name, element, per_item) = (local(&host.name), &host.shape.element, per_item(&host.shape));
+        let method = Ident::new(host.kind.keyword(), site);
+        quote_spanned!(site=> let #name = call.#method::<#element>(#per_item, #name)?;)
+    });
+    let buffers = program.buffers.iter().map(|buffer| {
+        let (name, element, per_item) = (local(&buffer.name), &buffer.shape.element, per_item(&buffer.shape));
+        quote_spanned!(site=> let #name = call.device::<#element>(#per_item)?;)
+    });
+    let kernels: Vec<_> = cx.kernels().map(|(field, ..)| field).collect();
+    let streams = program.streams.iter().map(|stream| local(&stream.name));
+    let events = &cx.names.events;
+    let events = (!events.is_empty()).then(|| quote_spanned!(site=> let [#(#events),*] = run.events();));
+    let chunk = program.chunk.name.clone().unwrap_or_else(|| Ident::new("c", site));
+    let stages = (0..program.stages.len()).map(|index| stage(cx, StageId(index), &chunk));
+    let size = chunk_size(cx);
+    quote_spanned! {site=>
+        /// Runs the pipeline over all items and waits until the results are in place.
+        ///
+        /// # Errors
+        /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+        /// device. The error says where, and how much of each output is complete.
+        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        pub fn run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
+            let Self { pipeline, #(#kernels,)* } = self;
+            let mut call = pipeline.call();
+            #(#hosts)*
+            #(#buffers)*
+            call.run(#size, |run| {
+                let [#(#streams),*] = run.streams();
+                #events
+                for #chunk in run.chunks() {
+                    #(#stages)*
+                }
+                ::core::result::Result::Ok(())
+            })
+        }
+    }
+}
+
+/// One argument of `run`.
+pub(super) enum Kind<'p> {
+    Param(&'p syn::Type),
+    Host(HostKind, &'p syn::Type),
+}
+
+/// The parameters of `run`, in the order of declaration. Host data is out of the reach of the user's expressions.
+pub(super) fn arguments<'p>(
+    runtime: &syn::Path,
+    arguments: impl Iterator<Item = (&'p Ident, Kind<'p>)>,
+) -> Vec<TokenStream> {
+    let site = hygienic();
+    arguments
+        .map(|(name, kind)| match kind {
+            Kind::Param(ty) => quote_spanned!(site=> #name: #ty),
+            Kind::Host(kind, element) => {
+                let name = local(name);
+                let bound = match kind {
+                    HostKind::Input => quote_spanned!(site=> Input),
+                    HostKind::Output => quote_spanned!(site=> Output),
+                    HostKind::InOut => quote_spanned!(site=> InOut),
+                };
+                quote_spanned!(site=> #name: impl #runtime::#bound<'run, #element>)
+            }
+        })
+        .collect()
+}
+
+/// The operations of one stage, in a block labelled with its name.
+fn stage(cx: &Context<'_>, id: StageId, chunk: &Ident) -> TokenStream {
+    let site = hygienic();
+    let operations: Vec<_> = cx
+        .program
+        .operations
+        .iter()
+        .enumerate()
+        .filter(|(_, operation)| operation.stage == id)
+        .map(|(index, at)| operation(cx, index, at, chunk))
+        .collect();
+    if operations.is_empty() {
+        return TokenStream::new();
+    }
+    let name = local(&cx.program.stages[id.0].name);
+    let label = Lifetime::new(&format!("'{name}"), name.span());
+    quote_spanned! {site=>
+        #[allow(unused_labels, reason = "names the stage")]
+        #label: {
+            #(#operations)*
+        }
+    }
+}
+
+fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Ident) -> TokenStream {
+    let site = hygienic();
+    let stream = local(&cx.program.streams[operation.stream.0].name);
+    let name = &cx.names.operations[index];
+    let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
+        let event = &cx.names.events[cx.event_of(wait.from.0)];
+        let method = match wait.distance {
+            Distance::Same => "wait",
+            Distance::Previous => "wait_previous",
+            Distance::Reuse => "wait_reuse",
+        };
+        let method = Ident::new(method, site);
+        quote_spanned!(site=> #name.#method(#event)?;)
+    });
+    let body = match &operation.kind {
+        OperationKind::Upload { names, .. } => copy(name, "upload", &names.from, &names.to),
+        OperationKind::Download { names, .. } => copy(name, "download", &names.from, &names.to),
+        OperationKind::CopyOnDevice { names, .. } => copy(name, "copy", &names.from, &names.to),
+        OperationKind::Launch(launch) => launch_call(cx, index, launch),
+    };
+    let records =
+        cx.schedule.records.iter().zip(&cx.names.events).filter(|(record, _)| record.0 as usize == index);
+    let records = records.map(|(_, event)| quote_spanned!(site=> #name.record(#event)?;));
+    quote_spanned! {site=>
+        let #name = run.on(#stream, #index, #chunk);
+        #(#waits)*
+        #body
+        #(#records)*
+    }
+}
+
+fn copy(operation: &Ident, method: &str, from: &Ident, to: &Ident) -> TokenStream {
+    let (method, from, to) = (Ident::new(method, hygienic()), local(from), local(to));
+    // A mismatch of element types is rustc's to report: at the destination's name.
+    quote_spanned!(hygienic()=> #operation.#method(#from, #to)?;)
+}
+
+fn launch_call(cx: &Context<'_>, index: usize, launch: &crate::resolve::Launch) -> TokenStream {
+    let site = hygienic();
+    let operation = &cx.names.operations[index];
+    let kernel = &cx.names.kernel_of[index];
+    let (grid, block) = (&launch.grid, &launch.block);
+    let shared = launch.shared.as_ref().map_or_else(|| quote_spanned!(site=> 0), ToTokens::to_token_stream);
+    let args = launch.args.iter().map(|argument| match argument {
+        LaunchArgument::Scalar(expr) => expr.to_token_stream(),
+        LaunchArgument::Buffer { mode, written, .. } => {
+            let Some(name) = written.buffer() else { return TokenStream::new() };
+            // rustc reports a wrong type at this span: the argument as it is written.
+            let at = Span::mixed_site().located_at(written.span());
+            let method = match mode {
+                Mode::Read => "read",
+                Mode::ReadWrite => "read_write",
+                Mode::Write => "write",
+            };
+            let (method, name) = (Ident::new(method, at), local(name));
+            quote_spanned!(at=> #operation.#method(#name))
+        }
+    });
+    let kernel = kernel.as_ref().map(|kernel| {
+        let mut kernel = kernel.clone();
+        kernel.set_span(Span::mixed_site().located_at(launch.kernel.span()));
+        kernel
+    });
+    quote_spanned!(site=> #kernel.launch(#operation.config(#grid, #block, #shared), #(#args),*)?;)
+}

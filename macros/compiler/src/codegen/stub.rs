@@ -1,0 +1,87 @@
+//! What stands for a pipeline that has errors: its type and methods, so that their users compile.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote_spanned;
+use syn::{Attribute, Path, Type, Visibility};
+
+use super::names::hygienic;
+use super::run::{Kind, arguments};
+use crate::syntax::{HostKind, Item, Pipeline};
+
+/// The parts of a pipeline that its users see.
+pub struct Stub {
+    runtime: Path,
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    name: Ident,
+    arguments: Vec<(Ident, Owned)>,
+}
+
+enum Owned {
+    Param(Type),
+    Host(HostKind, Type),
+}
+
+impl Stub {
+    pub fn of(pipeline: &Pipeline) -> Self {
+        let mut arguments: Vec<(Ident, Owned)> = Vec::new();
+        for item in &pipeline.items {
+            let argument = match item {
+                Item::Param { name, ty } => (name.clone(), Owned::Param(ty.clone())),
+                Item::Host { kind, name, shape } => (name.clone(), Owned::Host(*kind, shape.element.clone())),
+                _ => continue,
+            };
+            // A name declared twice was reported; two arguments of one name would be a second error.
+            if !arguments.iter().any(|(name, _)| *name == argument.0) {
+                arguments.push(argument);
+            }
+        }
+        Self {
+            runtime: pipeline.runtime.clone().unwrap_or_else(|| syn::parse_quote!(::thalweg)),
+            attrs: pipeline.attrs.clone(),
+            vis: pipeline.vis.clone(),
+            name: pipeline.name.clone(),
+            arguments,
+        }
+    }
+
+    pub fn expand(&self) -> TokenStream {
+        let Self { runtime, attrs, vis, name, .. } = self;
+        let site = hygienic();
+        let arguments = arguments(
+            runtime,
+            self.arguments.iter().map(|(name, owned)| match owned {
+                Owned::Param(ty) => (name, Kind::Param(ty)),
+                Owned::Host(kind, element) => (name, Kind::Host(*kind, element)),
+            }),
+        );
+        quote_spanned! {site=>
+            #(#attrs)*
+            #[derive(::core::fmt::Debug)]
+            #vis struct #name {}
+
+            #[allow(unused_variables, dead_code, clippy::all, reason = "stands for a pipeline with errors")]
+            impl #name {
+                pub const PLAN: #runtime::Plan = #runtime::Plan {
+                    pipeline: "", file: "", line: 0, column: 0, streams: &[], stages: &[], hosts: &[], buffers: &[],
+                    operations: &[], events: &[], waits: &[],
+                };
+                pub fn new(device: &#runtime::Device) -> #runtime::Result<Self> {
+                    ::core::unreachable!()
+                }
+                pub fn options(device: &#runtime::Device) -> #runtime::Options<Self> {
+                    ::core::unreachable!()
+                }
+                pub fn run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
+                    ::core::unreachable!()
+                }
+            }
+
+            impl #runtime::__private::Build for #name {
+                fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
+                    ::core::unreachable!()
+                }
+            }
+        }
+    }
+}

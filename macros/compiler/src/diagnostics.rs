@@ -1,0 +1,174 @@
+//! What the compiler tells the user: errors and warnings, collected within a phase.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The pipeline is not compiled.
+    Error,
+    /// It is.
+    Warning,
+}
+
+/// One problem: the fact, why it is one, and the edit.
+#[derive(Debug, Clone)]
+pub struct Diagnostic {
+    level: Level,
+    code: &'static str,
+    at: TokenStream,
+    text: String,
+}
+
+impl Diagnostic {
+    /// Adds a line that says why.
+    pub fn note(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.line("note", text.as_ref())
+    }
+
+    /// Adds a line that says what to write.
+    pub fn help(&mut self, text: impl AsRef<str>) -> &mut Self {
+        self.line("help", text.as_ref())
+    }
+
+    fn line(&mut self, kind: &str, text: &str) -> &mut Self {
+        self.text.push_str(&format!("\n{kind}: {text}"));
+        self
+    }
+
+    /// The text as rustc shows it after `error: `.
+    pub fn message(&self) -> String {
+        format!("[{}]: {}", self.code, self.text)
+    }
+
+    /// The tokens it points at.
+    pub fn at(&self) -> &TokenStream {
+        &self.at
+    }
+
+    /// How bad it is.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+}
+
+/// Diagnostics in the order in which they were found.
+#[derive(Debug, Default)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// Adds an error that points at `at`.
+    pub fn error(
+        &mut self,
+        code: &'static str,
+        at: impl ToTokens,
+        fact: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Level::Error, code, at, fact.into())
+    }
+
+    /// Adds a warning that points at `at`.
+    pub fn warning(
+        &mut self,
+        code: &'static str,
+        at: impl ToTokens,
+        fact: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Level::Warning, code, at, fact.into())
+    }
+
+    fn push(&mut self, level: Level, code: &'static str, at: impl ToTokens, text: String) -> &mut Diagnostic {
+        self.0.push(Diagnostic { level, code, at: at.into_token_stream(), text });
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+
+    /// Adds what syn's parser says.
+    pub fn syntax(&mut self, error: syn::Error) {
+        for error in error {
+            let text = error.to_string();
+            let span = Ident::new("_at", error.span()).into_token_stream();
+            self.push(Level::Error, "TW0101", span, text);
+        }
+    }
+
+    /// Whether there are errors: the barrier between two phases.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(|diagnostic| diagnostic.level == Level::Error)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter()
+    }
+
+    /// What the macro expands to so that rustc shows them.
+    pub fn emit(&self) -> TokenStream {
+        self.0.iter().map(emit).collect()
+    }
+}
+
+fn emit(diagnostic: &Diagnostic) -> TokenStream {
+    let message = diagnostic.message();
+    match diagnostic.level {
+        Level::Error => syn::Error::new_spanned(&diagnostic.at, message).to_compile_error(),
+        Level::Warning => {
+            // A stable compiler takes no warnings from a macro, but it warns of each use of a deprecated constant, at
+            // the span of the use.
+            let span =
+                diagnostic.at.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
+            let name = Ident::new(diagnostic.code, Span::mixed_site().located_at(span));
+            quote_spanned! {Span::mixed_site()=>
+                const _: () = {
+                    #[deprecated(note = #message)]
+                    const #name: () = ();
+                    #name
+                };
+            }
+        }
+    }
+}
+
+/// The name in `candidates` that was probably meant by `name`, if one is near enough.
+pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|&(distance, _)| distance > 0 && distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<_>, Vec<_>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::similar;
+
+    #[test]
+    fn suggests_a_near_name_and_no_far_one() {
+        assert_eq!(similar("d_imput", ["d_input", "d_output"]), Some("d_input"));
+        assert_eq!(similar("dx", ["dy", "w"]), Some("dy"));
+        assert_eq!(similar("taht", ["that", "hat"]), Some("that"));
+        assert_eq!(similar("weights", ["bias", "dx"]), None);
+    }
+}

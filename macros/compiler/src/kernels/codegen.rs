@@ -1,0 +1,263 @@
+//! Writes the kernels' types.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Ident, Type};
+
+use super::arguments::Arguments;
+use super::check::unraw;
+use super::parameter::{Parameter, ParameterKind};
+use super::syntax::{Block, Kernel};
+use super::text::text;
+
+/// The types, one a kernel, with what the runtime and pipelines need of them.
+pub(super) fn kernels(arguments: &Arguments, block: &Block, bounds: &[Option<u32>]) -> TokenStream {
+    let generator = Generator { arguments };
+    let file = arguments.file.as_ref();
+    let source = quote!(::core::include_str!(#file));
+    let types = block.kernels.iter().map(|kernel| {
+        let body = generator.launch(kernel);
+        generator.kernel_type(kernel, &body, &TokenStream::new())
+    });
+    let impls = generator.impls(block, &source, bounds);
+    quote!(#(#types)* #impls)
+}
+
+/// Types of the same signatures, which cannot be used but let the rest of the crate be checked.
+pub(super) fn stubs(arguments: &Arguments, block: &Block) -> TokenStream {
+    let generator = Generator { arguments };
+    let bounds = vec![None; block.kernels.len()];
+    let allow = quote!(#[allow(unused_variables, reason = "a stub, in place of code with errors")]);
+    let body = quote!(::core::unreachable!());
+    let types = block.kernels.iter().map(|kernel| generator.kernel_type(kernel, &body, &allow));
+    let impls = generator.impls(block, &quote!(""), &bounds);
+    quote!(#(#types)* #impls)
+}
+
+struct Generator<'a> {
+    arguments: &'a Arguments,
+}
+
+impl Generator<'_> {
+    /// `::thalweg::__private`.
+    fn private(&self) -> TokenStream {
+        let root = match &self.arguments.krate {
+            Some(path) => path.to_token_stream(),
+            None => quote_spanned!(Span::mixed_site()=> ::thalweg),
+        };
+        quote_spanned!(Span::mixed_site()=> #root::__private)
+    }
+
+    /// The type, `load` and `launch`.
+    fn kernel_type(&self, kernel: &Kernel, body: &TokenStream, allow: &TokenStream) -> TokenStream {
+        let private = self.private();
+        let Kernel { docs, attributes, vis, name, .. } = kernel;
+        let parameters = kernel.parameters.iter().map(|parameter| self.parameter(parameter));
+        let launch_docs = launch_docs(kernel);
+        quote_spanned! {Span::mixed_site()=>
+            #(#docs)*
+            #(#attributes)*
+            #[allow(non_camel_case_types, reason = "named as the kernel is")]
+            #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+            #vis struct #name {
+                function: #private::Function,
+            }
+
+            #(#attributes)*
+            impl #name {
+                /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
+                ///
+                /// # Errors
+                /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
+                /// kernel has no host body.
+                pub fn load(device: &#private::Device) -> #private::Result<Self> {
+                    let function = #private::Function::load(device, <Self as #private::Kernel>::INFO)?;
+                    ::core::result::Result::Ok(Self { function })
+                }
+
+                #(#[doc = #launch_docs])*
+                #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
+                #allow
+                pub fn launch(
+                    &self,
+                    launch: #private::Launch<'_>,
+                    #(#parameters),*
+                ) -> #private::Result<()> {
+                    #body
+                }
+            }
+        }
+    }
+
+    /// `x: impl ::thalweg::__private::ReadArg<f32>`.
+    fn parameter(&self, parameter: &Parameter) -> TokenStream {
+        let Parameter { name, ty, kind } = parameter;
+        match self.view(kind) {
+            Some((view, element)) => {
+                quote_spanned!(Span::mixed_site()=> #name: impl #view<#element>)
+            }
+            None if matches!(kind, ParameterKind::Unknown) => {
+                quote_spanned!(Span::mixed_site()=> #name: impl ::core::marker::Sized)
+            }
+            None => quote!(#name: #ty),
+        }
+    }
+
+    /// The trait of a slice's arguments, and the slice's elements.
+    fn view<'k>(&self, kind: &'k ParameterKind) -> Option<(TokenStream, &'k Type)> {
+        let (view, element) = match kind {
+            ParameterKind::Read(element) => ("ReadArg", element),
+            ParameterKind::ReadWrite(element) => ("ReadWriteArg", element),
+            ParameterKind::Write(element) => ("WriteArg", element),
+            ParameterKind::Scalar | ParameterKind::Unknown => return None,
+        };
+        let private = self.private();
+        let view = Ident::new(view, Span::mixed_site());
+        Some((quote_spanned!(Span::mixed_site()=> #private::#view), element))
+    }
+
+    /// What `launch` does.
+    fn launch(&self, kernel: &Kernel) -> TokenStream {
+        let kernel_name = unraw(&kernel.name);
+        let views = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
+            let (view, _) = self.view(kind)?;
+            Some(quote_spanned!(Span::mixed_site()=> let #name = #view::view(#name);))
+        });
+        let requires = kernel.requires.iter().map(|condition| {
+            let said = text(condition);
+            quote_spanned!(Span::mixed_site()=> launch.requires(#condition, #kernel_name, #said)?;)
+        });
+        let arguments = kernel.parameters.iter().map(|parameter| self.argument(parameter));
+        let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
+            self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))
+        });
+        let host = self.host(kernel);
+        // SAFETY of the generated block: promised by the user's `unsafe extern`.
+        quote_spanned! {Span::mixed_site()=>
+            #(#views)*
+            #(#requires)*
+            #host
+            unsafe {
+                launch.enqueue(
+                    &self.function,
+                    &mut [#(#arguments),*],
+                    &[#(#accesses),*],
+                    &host,
+                )
+            }
+        }
+    }
+
+    /// The pointer that the driver reads one argument from.
+    fn argument(&self, parameter: &Parameter) -> TokenStream {
+        let Parameter { name, ty, kind } = parameter;
+        if self.view(kind).is_some() {
+            return quote_spanned!(Span::mixed_site()=> #name.argument());
+        }
+        let private = self.private();
+        // A type that no kernel can take is an error at that type.
+        let at_type = ty.span().resolved_at(Span::mixed_site());
+        let mut name = name.clone();
+        name.set_span(ty.span().resolved_at(name.span()));
+        quote_spanned!(at_type=> #private::argument(&#name))
+    }
+
+    /// What the simulated device runs.
+    fn host(&self, kernel: &Kernel) -> TokenStream {
+        let private = self.private();
+        let Some(host) = &kernel.host else {
+            // Never called: `INFO` says that there is no body, and the simulated device does not load the kernel.
+            return quote_spanned!(Span::mixed_site()=> let host = |_: #private::Grid| #private::host_body(|| {}););
+        };
+        let slices = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
+            let (_, element) = self.view(kind)?;
+            Some(match kind {
+                ParameterKind::Read(_) => quote_spanned! {Span::mixed_site()=>
+                    let #name: &[#element] = unsafe { #name.slice() };
+                },
+                _ => quote_spanned! {Span::mixed_site()=>
+                    let #name: &mut [#element] = unsafe { #name.slice_mut() };
+                },
+            })
+        });
+        let arguments = kernel.parameters.iter().map(|Parameter { name, kind, .. }| match kind {
+            ParameterKind::ReadWrite(_) | ParameterKind::Write(_) => {
+                quote_spanned!(Span::mixed_site()=> &mut *#name)
+            }
+            _ => name.to_token_stream(),
+        });
+        // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.
+        quote_spanned! {Span::mixed_site()=>
+            let host = move |grid: #private::Grid| {
+                #private::host_body(move || {
+                    #(#slices)*
+                    #private::for_each(grid, |at| #host(at, #(#arguments),*));
+                })
+            };
+        }
+    }
+
+    /// What pipelines know of the kernels. They share one module, whose address is its identity.
+    fn impls(&self, block: &Block, source: &TokenStream, bounds: &[Option<u32>]) -> TokenStream {
+        let private = self.private();
+        let file = match &self.arguments.file {
+            Some(file) => file.to_token_stream(),
+            None => quote!(""),
+        };
+        if block.kernels.is_empty() {
+            return TokenStream::new();
+        }
+        let shared = &block.attributes;
+        let impls = block.kernels.iter().zip(bounds).map(|(kernel, bounds)| {
+            let Kernel { attributes, name, host, .. } = kernel;
+            let kernel_name = unraw(name);
+            let has_host_body = host.is_some();
+            let bounds = match bounds {
+                Some(threads) => quote_spanned!(Span::mixed_site()=> Some(#threads)),
+                None => quote_spanned!(Span::mixed_site()=> None),
+            };
+            quote_spanned! {Span::mixed_site()=>
+                #(#attributes)*
+                impl #private::Kernel for #name {
+                    const INFO: &'static #private::KernelInfo = &#private::KernelInfo {
+                        name: #kernel_name,
+                        module: &MODULE,
+                        max_threads_per_block: ::core::option::Option::#bounds,
+                        has_host_body: #has_host_body,
+                    };
+
+                    fn from_function(function: #private::Function) -> Self {
+                        Self { function }
+                    }
+                }
+            }
+        });
+        quote_spanned! {Span::mixed_site()=>
+            #(#shared)*
+            const _: () = {
+                static MODULE: #private::KernelModule = #private::KernelModule {
+                    file: #file,
+                    source: #source,
+                };
+
+                #(#impls)*
+            };
+        }
+    }
+}
+
+fn launch_docs(kernel: &Kernel) -> Vec<String> {
+    let mut docs = vec![format!(" Enqueues `{}` on the launch's stream.", unraw(&kernel.name))];
+    docs.push(String::new());
+    docs.push(" # Errors".to_owned());
+    if !kernel.requires.is_empty() {
+        let conditions: Vec<_> =
+            kernel.requires.iter().map(|condition| format!("`{}`", text(condition))).collect();
+        docs.push(format!(" One of these does not hold: {}.", conditions.join(", ")));
+    }
+    docs.push(
+        " The launch exceeds a limit of the device or of the kernel, or the driver refuses it.".to_owned(),
+    );
+    docs
+}

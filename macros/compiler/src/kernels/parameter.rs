@@ -1,0 +1,115 @@
+//! One parameter of a declaration, as the user wrote it.
+
+use proc_macro2::Ident;
+use syn::spanned::Spanned;
+use syn::{GenericArgument, Pat, PathArguments, PointerMutability, Type};
+
+use super::error;
+use super::syntax::{Errors, unknown_attribute};
+use super::text::text;
+
+pub(super) struct Parameter {
+    pub(super) name: Ident,
+    /// As the user wrote it.
+    pub(super) ty: Type,
+    pub(super) kind: ParameterKind,
+}
+
+#[derive(Clone)]
+pub(super) enum ParameterKind {
+    /// By value.
+    Scalar,
+    /// `&[T]`.
+    Read(Type),
+    /// `&mut [T]`.
+    ReadWrite(Type),
+    /// `Out<[T]>`.
+    Write(Type),
+    /// An error was reported.
+    Unknown,
+}
+
+/// Reads the parameter at index `at` of a kernel.
+pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: &mut Errors) -> Parameter {
+    let syn::PatType { attrs, pat, ty, .. } = typed;
+    if let Some(attribute) = attrs.first() {
+        errors.push(unknown_attribute(attribute, "parameters of kernels take none"));
+    }
+    let name = match *pat {
+        Pat::Ident(name) if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() => {
+            name.ident
+        }
+        other => {
+            let what = format!("parameter {} of kernel `{kernel}` has no plain name", at + 1);
+            let notes = ["conditions and the source refer to parameters by name".to_owned()];
+            let help = "write `name: type`".to_owned();
+            errors.push(error(&other, "TW0410", &what, &notes, Some(help)));
+            Ident::new(&format!("argument_{}", at + 1), other.span())
+        }
+    };
+    let kind = match parameter_kind(&ty) {
+        Ok(kind) => kind,
+        Err(help) => {
+            let what = format!("a kernel cannot take a `{}`", text(&ty));
+            let notes = ["kernels take scalars by value, `&[T]`, `&mut [T]` and `Out<[T]>`".to_owned()];
+            errors.push(error(&ty, "TW0410", &what, &notes, help));
+            ParameterKind::Unknown
+        }
+    };
+    Parameter { name, ty: *ty, kind }
+}
+
+/// How a parameter is passed, or the edit that makes it one that can be.
+fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
+    let declare =
+        |form: &str, element: &Type| Some(format!("declare it `{}`", form.replace('T', &text(element))));
+    match peel(ty) {
+        Type::Reference(reference) => {
+            let mutable = reference.mutability.is_some();
+            let form = if mutable { "&mut [T]" } else { "&[T]" };
+            match peel(&reference.elem) {
+                Type::Slice(slice) if reference.lifetime.is_some() => Err(declare(form, &slice.elem)),
+                Type::Slice(slice) if mutable => Ok(ParameterKind::ReadWrite((*slice.elem).clone())),
+                Type::Slice(slice) => Ok(ParameterKind::Read((*slice.elem).clone())),
+                Type::Array(array) => Err(declare(form, &array.elem)),
+                _ if mutable => Err(declare(form, &reference.elem)),
+                _ => Err(Some("pass it by value, or as a slice of one".to_owned())),
+            }
+        }
+        Type::Ptr(pointer) => {
+            let mutable = matches!(pointer.mutability, PointerMutability::Mut(_));
+            Err(declare(if mutable { "&mut [T]" } else { "&[T]" }, &pointer.elem))
+        }
+        Type::Slice(slice) => Err(declare("&[T]", &slice.elem)),
+        Type::Path(path) => match path.path.segments.last() {
+            Some(last) if last.ident == "Out" => match out_element(&last.arguments) {
+                Some(element) => Ok(ParameterKind::Write(element.clone())),
+                None => Err(Some("declare it `Out<[T]>`".to_owned())),
+            },
+            _ => Ok(ParameterKind::Scalar),
+        },
+        Type::Array(_) | Type::Tuple(_) | Type::Macro(_) => Ok(ParameterKind::Scalar),
+        _ => Err(None),
+    }
+}
+
+/// The `T` of `<[T]>`.
+fn out_element(arguments: &PathArguments) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = arguments else { return None };
+    match (arguments.args.first()?, arguments.args.len()) {
+        (GenericArgument::Type(ty), 1) => match peel(ty) {
+            Type::Slice(slice) => Some(&slice.elem),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The type without the invisible groups of `macro_rules` and parentheses.
+pub(super) fn peel(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peel(&group.elem),
+        Type::Paren(paren) => peel(&paren.elem),
+        other => other,
+    }
+}

@@ -1,0 +1,329 @@
+//! The block of declarations, as the user wrote it.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::discouraged::Speculative;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::{
+    Attribute, Expr, ExprPath, FnArg, ForeignItem, ForeignItemFn, Ident, LitStr, Meta, ReturnType, Safety,
+    Token, Visibility,
+};
+
+use super::error;
+use super::parameter::{Parameter, ParameterKind, parameter};
+use super::text::text;
+
+/// `unsafe extern "CUDA" { … }`.
+pub(super) struct Block {
+    /// `cfg` and lint levels of the whole block; each kernel has them too.
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) kernels: Vec<Kernel>,
+}
+
+/// One `safe fn`.
+pub(super) struct Kernel {
+    pub(super) docs: Vec<Attribute>,
+    /// `cfg` and lint levels, for each generated item.
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) vis: Visibility,
+    pub(super) name: Ident,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) host: Option<ExprPath>,
+    pub(super) requires: Vec<Expr>,
+    /// Whether its declaration is free of errors.
+    pub(super) sound: bool,
+}
+
+pub(super) type Errors = Vec<syn::Error>;
+
+const FORM: &str = "kernels are declared `safe fn name(n: u32, x: &[f32], y: &mut [f32]);`";
+
+/// A syntax error in syn's words.
+pub(super) fn syntax_error(found: syn::Error, help: &str, errors: &mut Errors) {
+    for found in found {
+        let text = format!("[TW0413]: {found}\nhelp: {help}");
+        errors.push(syn::Error::new(found.span(), text));
+    }
+}
+
+/// Whether the tokens are an item that may stay as it is.
+pub(super) fn is_item(tokens: &TokenStream) -> bool {
+    match syn::parse2::<syn::Item>(tokens.clone()) {
+        Ok(syn::Item::Verbatim(_) | syn::Item::ForeignMod(_)) | Err(_) => false,
+        Ok(_) => true,
+    }
+}
+
+/// Parses the block; none where the item is another one.
+pub(super) fn block(item: TokenStream, errors: &mut Errors) -> Option<Block> {
+    let parse = |input: ParseStream<'_>| {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let unsafety: Option<Token![unsafe]> = input.parse()?;
+        if !input.peek(Token![extern]) || input.peek2(Token![crate]) || input.peek2(Token![fn]) {
+            return other_item(input, errors).map(|()| None);
+        }
+        let keyword: Token![extern] = input.parse()?;
+        let abi: Option<LitStr> = input.parse()?;
+        if !input.peek(syn::token::Brace) {
+            return other_item(input, errors).map(|()| None);
+        }
+        if unsafety.is_none() {
+            errors.push(error(
+                keyword,
+                "TW0408",
+                "a block of kernels must be `unsafe`",
+                &["nothing checks that the device code keeps to these declarations".to_owned()],
+                Some("write `unsafe extern \"CUDA\"`, which promises it".to_owned()),
+            ));
+        }
+        if abi.as_ref().is_none_or(|abi| abi.value() != "CUDA") {
+            let (what, at) = match abi {
+                Some(abi) => {
+                    (format!("`extern {}` blocks hold no kernels", text(&abi)), abi.to_token_stream())
+                }
+                None => ("a block of kernels needs its ABI".to_owned(), keyword.to_token_stream()),
+            };
+            let help = "write `unsafe extern \"CUDA\"`".to_owned();
+            errors.push(error(at, "TW0408", &what, &[], Some(help)));
+        }
+        let content;
+        syn::braced!(content in input);
+        let attributes = block_attributes(attributes, errors);
+        let kernels = declarations(&content, &attributes, errors)?;
+        if !input.is_empty() {
+            syntax_error(input.error("unexpected token after the block"), FORM, errors);
+            input.parse::<TokenStream>()?;
+        }
+        Ok(Some(Block { attributes, kernels }))
+    };
+    match parse.parse2(item) {
+        Ok(block) => block,
+        Err(found) => {
+            syntax_error(found, "write `unsafe extern \"CUDA\" { … }`", errors);
+            None
+        }
+    }
+}
+
+fn other_item(input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+    let at = input.cursor().token_tree().map(|(token, _)| token);
+    errors.push(error(
+        at,
+        "TW0408",
+        "`#[kernels]` stands on an item that is no block of kernels",
+        &[],
+        Some("put it on `unsafe extern \"CUDA\" { … }`".to_owned()),
+    ));
+    input.parse::<TokenStream>().map(drop)
+}
+
+fn block_attributes(attributes: Vec<Attribute>, errors: &mut Errors) -> Vec<Attribute> {
+    let mut shared = Vec::new();
+    for attribute in attributes {
+        if is_shared(&attribute) {
+            shared.push(attribute);
+        } else if !attribute.path().is_ident("doc") {
+            errors.push(unknown_attribute(&attribute, "a block of kernels takes `cfg` and lint levels"));
+        }
+    }
+    shared
+}
+
+fn is_shared(attribute: &Attribute) -> bool {
+    ["cfg", "allow", "expect", "warn", "deny", "forbid"].iter().any(|name| attribute.path().is_ident(name))
+}
+
+pub(super) fn unknown_attribute(attribute: &Attribute, takes: &str) -> syn::Error {
+    let what = format!("unknown attribute `{}`", text(attribute.path()));
+    let help = "remove it".to_owned();
+    error(attribute.path(), "TW0412", &what, &[takes.to_owned()], Some(help))
+}
+
+/// Parses the declarations; after a syntax error it goes on behind the next `;`.
+fn declarations(
+    content: ParseStream<'_>,
+    shared: &[Attribute],
+    errors: &mut Errors,
+) -> syn::Result<Vec<Kernel>> {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    while !content.is_empty() {
+        let ahead = content.fork();
+        match ForeignItem::parse(&ahead) {
+            Ok(item) => {
+                content.advance_to(&ahead);
+                let ForeignItem::Fn(item) = item else {
+                    errors.push(no_kernel(&item));
+                    continue;
+                };
+                let kernel = kernel(item, shared, errors);
+                match kernels.iter().find(|other| other.name == kernel.name) {
+                    Some(first) => {
+                        errors.push(duplicate("kernel", &kernel.name, &first.name, "remove one of them"))
+                    }
+                    None => kernels.push(kernel),
+                }
+            }
+            Err(found) => {
+                syntax_error(found, FORM, errors);
+                while !content.is_empty() {
+                    if matches!(content.parse()?, TokenTree::Punct(punct) if punct.as_char() == ';') {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Ok(kernels)
+}
+
+fn no_kernel(item: &ForeignItem) -> syn::Error {
+    let what = "this is no declaration of a kernel";
+    error(item, "TW0410", what, &[], Some(FORM.to_owned()))
+}
+
+fn duplicate(what: &str, second: &Ident, first: &Ident, help: &str) -> syn::Error {
+    let notes = [format!("first declared at line {}", first.span().start().line)];
+    let message = format!("{what} `{second}` is declared twice");
+    error(second, "TW0411", &message, &notes, Some(help.to_owned()))
+}
+
+fn kernel(item: ForeignItemFn, shared: &[Attribute], errors: &mut Errors) -> Kernel {
+    let errors_before = errors.len();
+    let ForeignItemFn { attrs, vis, sig, .. } = item;
+    let name = sig.ident.clone();
+    let mut kernel = Kernel {
+        docs: Vec::new(),
+        attributes: shared.to_vec(),
+        vis,
+        name: name.clone(),
+        parameters: Vec::new(),
+        host: None,
+        requires: Vec::new(),
+        sound: true,
+    };
+    for attribute in attrs {
+        kernel_attribute(attribute, &mut kernel, errors);
+    }
+    signature(&sig, errors);
+    let has_generics = !sig.generics.params.is_empty();
+    for (at, input) in sig.inputs.into_iter().enumerate() {
+        let mut parameter = match input {
+            FnArg::Receiver(receiver) => {
+                let what = format!("kernel `{name}` takes `self`");
+                let notes = ["a kernel is a free function of the source".to_owned()];
+                let help = "remove it".to_owned();
+                errors.push(error(receiver, "TW0410", &what, &notes, Some(help)));
+                continue;
+            }
+            FnArg::Typed(typed) => parameter(typed, at, &name, errors),
+        };
+        if has_generics {
+            parameter.kind = ParameterKind::Unknown;
+        }
+        match kernel.parameters.iter().find(|other| other.name == parameter.name) {
+            Some(first) => {
+                errors.push(duplicate("parameter", &parameter.name, &first.name, "rename one of them"))
+            }
+            None => kernel.parameters.push(parameter),
+        }
+    }
+    kernel.sound = errors.len() == errors_before;
+    kernel
+}
+
+/// Parses `#[host(path)]`, `#[requires(condition)]` and what rustc knows.
+fn kernel_attribute(attribute: Attribute, kernel: &mut Kernel, errors: &mut Errors) {
+    let inside = |attribute: &Attribute| match &attribute.meta {
+        Meta::List(list) => list.tokens.clone(),
+        _ => TokenStream::new(),
+    };
+    let path = attribute.path();
+    if path.is_ident("doc") {
+        kernel.docs.push(attribute);
+    } else if is_shared(&attribute) {
+        kernel.attributes.push(attribute);
+    } else if path.is_ident("host") {
+        match syn::parse2::<ExprPath>(inside(&attribute)) {
+            Ok(_) if kernel.host.is_some() => {
+                let what = format!("kernel `{}` has two host bodies", kernel.name);
+                let help = "remove one of them".to_owned();
+                errors.push(error(path, "TW0412", &what, &[], Some(help)));
+            }
+            Ok(host) => kernel.host = Some(host),
+            Err(_) => {
+                let notes = ["it names what the simulated device runs".to_owned()];
+                let help = format!("write `#[host({}_on_host)]`", kernel.name);
+                let what = "`#[host]` needs the path of a function";
+                errors.push(error(path, "TW0412", what, &notes, Some(help)));
+            }
+        }
+    } else if path.is_ident("requires") {
+        match syn::parse2::<Expr>(inside(&attribute)) {
+            Ok(condition) => kernel.requires.push(condition),
+            Err(found) => errors.push(error(
+                path,
+                "TW0412",
+                "`#[requires]` needs a condition",
+                &[found.to_string()],
+                Some("write `#[requires((n as usize) < x.len())]`".to_owned()),
+            )),
+        }
+    } else {
+        let takes = "a kernel takes `host`, `requires`, docs, `cfg` and lint levels";
+        errors.push(unknown_attribute(&attribute, takes));
+    }
+}
+
+/// What a kernel's signature may not have.
+fn signature(sig: &syn::Signature, errors: &mut Errors) {
+    let name = &sig.ident;
+    let mut wrong = |at: TokenStream, what: String, note: &str, help: String| {
+        errors.push(error(at, "TW0410", &what, &[note.to_owned()], Some(help)));
+    };
+    let remove = || "remove it".to_owned();
+    for (word, at) in [
+        ("const", sig.constness.map(ToTokens::into_token_stream)),
+        ("async", sig.asyncness.map(ToTokens::into_token_stream)),
+        ("extern", sig.abi.clone().map(ToTokens::into_token_stream)),
+    ] {
+        if let Some(at) = at {
+            let what = format!("kernel `{name}` is declared `{word}`");
+            wrong(at, what, "a kernel is a plain `safe fn`", remove());
+        }
+    }
+    let generics = &sig.generics;
+    if !generics.params.is_empty() || generics.where_clause.is_some() {
+        let at = if generics.params.is_empty() {
+            generics.where_clause.to_token_stream()
+        } else {
+            generics.to_token_stream()
+        };
+        let what = format!("kernel `{name}` is generic");
+        let help = "declare one kernel for each type".to_owned();
+        wrong(at, what, "the source has one kernel of that name", help);
+    }
+    if let ReturnType::Type(_, ty) = &sig.output {
+        let ty_text = text(ty);
+        let what = format!("kernel `{name}` returns `{ty_text}`");
+        let help = format!("write the result through a parameter, `Out<[{ty_text}]>`");
+        wrong(ty.to_token_stream(), what, "`__global__` functions return nothing", help);
+    }
+    if let Some(variadic) = &sig.variadic {
+        let what = format!("kernel `{name}` is variadic");
+        let note = "a kernel has a fixed list of parameters";
+        wrong(variadic.dots.to_token_stream(), what, note, remove());
+    }
+    if !matches!(sig.safety, Safety::Safe(_)) {
+        let at = match &sig.safety {
+            Safety::Unsafe(keyword) => keyword.to_token_stream(),
+            _ => sig.fn_token.to_token_stream(),
+        };
+        errors.push(error(
+            at,
+            "TW0409",
+            &format!("kernel `{name}` is not declared `safe`"),
+            &["pipelines launch kernels from safe code".to_owned()],
+            Some("write `safe fn`, and state with `#[requires(…)]` what it needs".to_owned()),
+        ));
+    }
+}

@@ -1,0 +1,44 @@
+//! The names that are declared, and what is said of one that is declared twice or not at all.
+
+use proc_macro2::Ident;
+
+use crate::diagnostics::Diagnostics;
+
+/// Data (parameters, host data, buffers, the chunk), streams and stages have their own names.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) data: Scope,
+    pub(super) streams: Scope,
+    pub(super) stages: Scope,
+}
+
+#[derive(Default)]
+pub(super) struct Scope {
+    declared: Vec<Ident>,
+}
+
+impl Scope {
+    /// Adds a name, which must be new.
+    pub(super) fn declare(&mut self, what: &str, name: &Ident, diagnostics: &mut Diagnostics) {
+        if let Some(first) = self.declared.iter().find(|declared| *declared == name) {
+            diagnostics
+                .error("TW0302", name, format!("{what} `{name}` is declared twice"))
+                .note(format!("first declared at line {}", first.span().start().line))
+                .help("rename one of them");
+        } else {
+            self.declared.push(name.clone());
+        }
+    }
+}
+
+/// For declarations of which a pipeline has one.
+pub(super) fn only_once(first: &mut Option<Ident>, keyword: &Ident, diagnostics: &mut Diagnostics) {
+    if let Some(first) = first {
+        diagnostics
+            .error("TW0303", &*keyword, format!("`{keyword}` is declared twice"))
+            .note(format!("first declared at line {}", first.span().start().line))
+            .help("remove one of them");
+    } else {
+        *first = Some(keyword.clone());
+    }
+}

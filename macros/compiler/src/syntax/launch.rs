@@ -1,0 +1,90 @@
+//! `kernel<<<grid, block, shared, stream>>>(args)`.
+//!
+//! Rust has no chevron token. Only one-character tokens are read, whether or not they are joined: inside a
+//! `macro_rules` fragment `<<<` arrives as three lone `<`. The closing chevron is the last three of a run of at least
+//! three `>` that a parenthesised group and the end of the operation follow, so that shifts and generic arguments may
+//! come before it.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprPath, Token};
+
+use super::{Argument, Launch, expected};
+
+pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
+    let start = input.span();
+    // As an expression, so that generic arguments come by turbofish only and `kernel<<<` is not taken for them.
+    let kernel: ExprPath = input
+        .parse()
+        .map_err(|_| syn::Error::new(start, "expected `copy a -> b` or `kernel<<<grid, block>>>(…)`"))?;
+    if !(input.peek(Token![<]) && input.peek2(Token![<]) && input.peek3(Token![<])) {
+        return Err(input.error("expected `<<<grid, block[, shared[, stream]]>>>`"));
+    }
+    for _ in 0..3 {
+        input.parse::<Token![<]>()?;
+    }
+    let (config, group) = split_chevrons(input, start)?;
+    let config = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(config)?;
+    let args =
+        |input: ParseStream<'_>| Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument);
+    let args = args.parse2(group.stream())?;
+    Ok(Launch { kernel, config: config.into_iter().collect(), args: args.into_iter().collect() })
+}
+
+/// The tokens up to `>>>` and the parenthesised group after it.
+fn split_chevrons(input: ParseStream<'_>, start: Span) -> syn::Result<(TokenStream, Group)> {
+    input.step(|cursor| {
+        let mut rest = *cursor;
+        let mut inner: Vec<TokenTree> = Vec::new();
+        let mut closing = 0;
+        while let Some((token, next)) = rest.token_tree() {
+            match &token {
+                TokenTree::Punct(punct) if punct.as_char() == ';' => break,
+                TokenTree::Punct(punct) if punct.as_char() == '>' => closing += 1,
+                TokenTree::Group(group) if closing >= 3 && group.delimiter() == Delimiter::Parenthesis => {
+                    if ends_operation(next.token_tree().map(|(token, _)| token)) {
+                        inner.truncate(inner.len() - 3);
+                        return Ok(((inner.into_iter().collect(), group.clone()), next));
+                    }
+                    closing = 0;
+                }
+                _ => closing = 0,
+            }
+            inner.push(token);
+            rest = next;
+        }
+        Err(syn::Error::new(start, "expected `>>>(…);` to close this launch"))
+    })
+}
+
+fn ends_operation(next: Option<TokenTree>) -> bool {
+    match next {
+        None => true,
+        Some(TokenTree::Punct(punct)) => punct.as_char() == ';',
+        Some(_) => false,
+    }
+}
+
+/// `&name`, `&mut name`, `out name`, or any expression.
+fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
+    let fork = input.fork();
+    if let Ok(argument) = buffer(&fork) {
+        if fork.is_empty() || fork.peek(Token![,]) {
+            return buffer(input).map(|_| argument);
+        }
+    }
+    input.parse().map(Argument::Scalar).map_err(|error| expected(error, "a kernel argument"))
+}
+
+fn buffer(input: ParseStream<'_>) -> syn::Result<Argument> {
+    if input.peek(Token![&]) {
+        let and = input.parse()?;
+        let mutable = input.parse::<Option<Token![mut]>>()?.is_some();
+        let name = input.parse()?;
+        return Ok(if mutable { Argument::ReadWrite { and, name } } else { Argument::Read { and, name } });
+    }
+    let out: Ident = input.parse()?;
+    let name = input.parse()?;
+    if out == "out" { Ok(Argument::Out { out, name }) } else { Err(input.error("expected `out`")) }
+}

@@ -1,0 +1,19 @@
+//! What generated code uses. Not part of the interface: it changes without notice.
+
+pub use crate::device::Device;
+pub use crate::driver::{Access, HostBody};
+pub use crate::error::Result;
+pub use crate::kernel::{Function, Grid, KernelInfo, KernelModule, Thread};
+pub use crate::launch::{
+    Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Kernel, KernelScalar, Launch, Position,
+    ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument, for_each, host_body,
+};
+pub use crate::memory::{InOut, Input, Output};
+pub use crate::pipeline::{
+    AUTO_DEPTH, Buffer, Build, Call, Chunk, ChunkSize, Host, Operation, Options, Pipeline, Run, Settings,
+};
+pub use crate::plan::{
+    Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan, Plan, Priority,
+    StreamPlan, WaitPlan,
+};
+pub use crate::report::Report;

@@ -1,0 +1,399 @@
+//! Typed kernel launches: what a pipeline passes and what `#[kernels]` makes of it.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use bytemuck::{NoUninit, Pod};
+
+use crate::driver::{DevicePtr, RawLaunch};
+use crate::error::{ErrorKind, Result};
+use crate::kernel::{Function, Grid, Thread, check_limits};
+use crate::pipeline::Operation;
+
+pub use crate::driver::{Access, HostBody};
+
+/// A kernel type made by `#[kernels]`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kernel",
+    label = "expected a kernel declared with `#[kernels(\"…\")]`"
+)]
+pub trait Kernel: Sized {
+    const INFO: &'static crate::kernel::KernelInfo;
+    fn from_function(function: Function) -> Self;
+}
+
+/// One extent of a grid or block. Values out of range become ones that the launch refuses.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an extent of a launch",
+    label = "expected a `u32`, `i32` or `usize`"
+)]
+pub trait Axis: Copy {
+    #[doc(hidden)]
+    fn axis(self) -> u32;
+}
+
+macro_rules! axis {
+    ($($type:ty),*) => {$(
+        impl Axis for $type {
+            #[inline]
+            fn axis(self) -> u32 {
+                // A negative extent becomes 0 and a huge one the greatest: both are outside every limit.
+                u32::try_from(self).unwrap_or(if self < 1 { 0 } else { u32::MAX })
+            }
+        }
+    )*};
+}
+axis!(u8, u16, u32, u64, usize, i32, i64, isize);
+
+/// A grid or block: `n`, `(x, y)` or `(x, y, z)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a grid or block",
+    label = "expected `n`, `(x, y)` or `(x, y, z)`"
+)]
+pub trait Extent: Copy {
+    #[doc(hidden)]
+    fn extent(self) -> [u32; 3];
+}
+
+impl<X: Axis> Extent for X {
+    #[inline]
+    fn extent(self) -> [u32; 3] {
+        [self.axis(), 1, 1]
+    }
+}
+
+impl<X: Axis, Y: Axis> Extent for (X, Y) {
+    #[inline]
+    fn extent(self) -> [u32; 3] {
+        [self.0.axis(), self.1.axis(), 1]
+    }
+}
+
+impl<X: Axis, Y: Axis, Z: Axis> Extent for (X, Y, Z) {
+    #[inline]
+    fn extent(self) -> [u32; 3] {
+        [self.0.axis(), self.1.axis(), self.2.axis()]
+    }
+}
+
+/// A chunk of a device buffer that a launch reads: what `&name` becomes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct DeviceSlice<'r, T> {
+    view: View<T>,
+    run: PhantomData<&'r ()>,
+}
+
+/// A chunk of a device buffer that a launch reads and writes: what `&mut name` becomes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct DeviceSliceMut<'r, T> {
+    view: ViewMut<T>,
+    run: PhantomData<&'r ()>,
+}
+
+/// A chunk of a device buffer that a launch writes without reading it: what `out name` becomes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct DeviceSliceOut<'r, T> {
+    view: ViewMut<T>,
+    run: PhantomData<&'r ()>,
+}
+
+impl<T> DeviceSlice<'_, T> {
+    pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
+        Self { view: View { ptr, len, elements: PhantomData }, run: PhantomData }
+    }
+}
+
+impl<T> DeviceSliceMut<'_, T> {
+    pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
+        Self { view: ViewMut { ptr, len, elements: PhantomData }, run: PhantomData }
+    }
+}
+
+impl<T> DeviceSliceOut<'_, T> {
+    pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
+        Self { view: ViewMut { ptr, len, elements: PhantomData }, run: PhantomData }
+    }
+}
+
+/// An argument for a kernel parameter `&[T]`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to read",
+    label = "expected `&` and a device buffer of `{T}`",
+    note = "this parameter of the kernel is declared `&[{T}]`"
+)]
+pub trait ReadArg<T> {
+    fn view(self) -> View<T>;
+}
+
+/// An argument for a kernel parameter `&mut [T]`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
+    label = "expected `&mut` and a device buffer of `{T}`",
+    note = "this parameter of the kernel is declared `&mut [{T}]`"
+)]
+pub trait ReadWriteArg<T> {
+    fn view(self) -> ViewMut<T>;
+}
+
+/// An argument for a kernel parameter `Out<[T]>`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
+    label = "expected `out` and a device buffer of `{T}`",
+    note = "this parameter of the kernel is declared `Out<[{T}]>`"
+)]
+pub trait WriteArg<T> {
+    fn view(self) -> ViewMut<T>;
+}
+
+impl<T> ReadArg<T> for DeviceSlice<'_, T> {
+    #[inline]
+    fn view(self) -> View<T> {
+        self.view
+    }
+}
+
+impl<T> ReadWriteArg<T> for DeviceSliceMut<'_, T> {
+    #[inline]
+    fn view(self) -> ViewMut<T> {
+        self.view
+    }
+}
+
+impl<T> WriteArg<T> for DeviceSliceOut<'_, T> {
+    #[inline]
+    fn view(self) -> ViewMut<T> {
+        self.view
+    }
+}
+
+/// Device memory that a kernel reads.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct View<T> {
+    ptr: DevicePtr,
+    len: usize,
+    elements: PhantomData<fn() -> T>,
+}
+
+/// Device memory that a kernel writes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct ViewMut<T> {
+    ptr: DevicePtr,
+    len: usize,
+    elements: PhantomData<fn() -> T>,
+}
+
+macro_rules! view {
+    ($view:ident, $write:literal) => {
+        impl<T> Clone for $view<T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $view<T> {}
+
+        // `#[requires(…)]` asks for the length only.
+        #[allow(clippy::len_without_is_empty, reason = "not a container")]
+        impl<T: Pod> $view<T> {
+            /// In elements.
+            #[inline]
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// The address of the pointer, as `cuLaunchKernel` takes arguments.
+            #[inline]
+            pub fn argument(&self) -> *mut c_void {
+                (&raw const self.ptr).cast_mut().cast()
+            }
+
+            /// What the kernel may touch through it.
+            #[inline]
+            pub fn access(&self) -> Access {
+                Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: $write }
+            }
+        }
+    };
+}
+view!(View, false);
+view!(ViewMut, true);
+
+impl<T: Pod> View<T> {
+    /// The memory as a slice, where device memory is host memory.
+    ///
+    /// # Safety
+    /// On the simulated device only, while it executes the launch that this view was made for; `'a` ends with it.
+    #[inline]
+    pub unsafe fn slice<'a>(self) -> &'a [T] {
+        // SAFETY: the view lies in one live allocation of the simulated device (it was checked when it was made),
+        // aligned to 256 bytes and initialised; `T: Pod` accepts any bytes. No other launch runs at the same time, and
+        // `Launch::enqueue` refused overlapping views of which one is mutable.
+        unsafe { std::slice::from_raw_parts(self.ptr.0 as *const T, self.len) }
+    }
+}
+
+impl<T: Pod> ViewMut<T> {
+    /// The memory as a slice, where device memory is host memory.
+    ///
+    /// # Safety
+    /// As [`View::slice`], and at most once a launch.
+    #[inline]
+    pub unsafe fn slice_mut<'a>(self) -> &'a mut [T] {
+        // SAFETY: as in `View::slice`.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.0 as *mut T, self.len) }
+    }
+}
+
+/// A scalar kernel parameter, passed by value: a number, a `bool`, or a `#[repr(C)]` struct of them.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel by value",
+    label = "expected a number, or a `#[repr(C)]` struct that is `Pod`"
+)]
+pub trait KernelScalar: NoUninit + Send + 'static {}
+impl<T: NoUninit + Send + 'static> KernelScalar for T {}
+
+/// The address of a scalar, as `cuLaunchKernel` takes arguments.
+#[doc(hidden)]
+#[inline]
+pub fn argument<T: KernelScalar>(value: &T) -> *mut c_void {
+    (&raw const *value).cast_mut().cast()
+}
+
+/// What a host body takes first: a [`Thread`] (called once a thread) or a [`Grid`] (called once a launch).
+#[diagnostic::on_unimplemented(
+    message = "a host body cannot take `{Self}` first",
+    label = "expected `Thread` or `Grid`"
+)]
+pub trait Position: sealed::Sealed + Sized {
+    #[doc(hidden)]
+    fn for_each(grid: Grid, body: impl FnMut(Self));
+}
+
+impl Position for Thread {
+    #[inline]
+    fn for_each(Grid { grid_dim, block_dim, .. }: Grid, mut body: impl FnMut(Self)) {
+        for z in 0..grid_dim[2] {
+            for y in 0..grid_dim[1] {
+                for x in 0..grid_dim[0] {
+                    for thread_z in 0..block_dim[2] {
+                        for thread_y in 0..block_dim[1] {
+                            for thread_x in 0..block_dim[0] {
+                                let index = [thread_x, thread_y, thread_z];
+                                body(Self { index, block: [x, y, z], block_dim, grid_dim });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Position for Grid {
+    #[inline]
+    fn for_each(grid: Grid, mut body: impl FnMut(Self)) {
+        body(grid);
+    }
+}
+
+/// Calls a host body for every position of the launch.
+#[doc(hidden)]
+#[inline]
+pub fn for_each<P: Position>(grid: Grid, body: impl FnMut(P)) {
+    P::for_each(grid, body);
+}
+
+/// Boxes what a launch does on the simulated device.
+#[doc(hidden)]
+pub fn host_body(body: impl FnOnce() + Send + 'static) -> HostBody {
+    Box::new(body)
+}
+
+/// One launch: an operation of a chunk with its configuration.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Launch<'r> {
+    pub(crate) operation: Operation<'r>,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+}
+
+impl Launch<'_> {
+    /// Refuses the launch unless the kernel's requirement holds.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Requires`] if it does not.
+    #[inline]
+    pub fn requires(&self, holds: bool, kernel: &'static str, condition: &'static str) -> Result<()> {
+        if holds { Ok(()) } else { self.operation.fail(ErrorKind::Requires { kernel, condition }) }
+    }
+
+    /// Enqueues the kernel on the operation's stream.
+    ///
+    /// # Safety
+    /// `params` are the kernel's parameters, in order, and the kernel stays within `accesses`.
+    ///
+    /// # Errors
+    /// The configuration is outside the limits, two of `accesses` overlap and one writes, or the driver refuses.
+    pub unsafe fn enqueue(
+        self,
+        function: &Function,
+        params: &mut [*mut c_void],
+        accesses: &[Access],
+        host: &dyn Fn(Grid) -> HostBody,
+    ) -> Result<()> {
+        let Self { operation, grid, block, shared } = self;
+        if !operation.in_order() {
+            return operation.fail(ErrorKind::Skipped);
+        }
+        check_limits(function, grid, block, shared).or_else(|kind| operation.fail(kind))?;
+        if aliases(accesses) {
+            return operation.fail(ErrorKind::Aliased { kernel: function.name });
+        }
+        if !operation.device().same(&function.device) {
+            return operation.fail(ErrorKind::OtherDevice { host: function.name });
+        }
+        let launch = RawLaunch {
+            function: function.raw,
+            grid,
+            block,
+            shared,
+            params,
+            accesses,
+            host: &|| host(Grid { grid_dim: grid, block_dim: block, shared }),
+        };
+        // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the caller's
+        // promise.
+        let result =
+            unsafe { operation.device().driver().launch(launch, operation.raw_stream(), operation.tag()) };
+        operation.check(result)
+    }
+}
+
+/// Whether two ranges overlap of which one is written. A kernel takes a handful: no need to sort.
+fn aliases(accesses: &[Access]) -> bool {
+    let overlap = |a: &Access, b: &Access| {
+        a.bytes > 0 && b.bytes > 0 && a.ptr < b.ptr.offset(b.bytes) && b.ptr < a.ptr.offset(a.bytes)
+    };
+    accesses
+        .iter()
+        .enumerate()
+        .any(|(i, a)| accesses[i + 1..].iter().any(|b| (a.write || b.write) && overlap(a, b)))
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::kernel::Thread {}
+    impl Sealed for crate::kernel::Grid {}
+}

@@ -1,0 +1,118 @@
+//! What `run` accepts as host data: slices, `Vec`s, arrays and [`PinnedBuf`]s.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{PinnedBuf, PinnedCore};
+
+/// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&[T; N]` (staged by the CPU through pinned memory), or
+/// `&PinnedBuf<T>` (copied by the device directly).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an `input` of `{T}`",
+    label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`"
+)]
+pub trait Input<'a, T: Pod>: sealed::Sealed {
+    #[doc(hidden)]
+    fn source(self) -> HostSource<'a>;
+}
+
+/// Host data that a pipeline reads and writes back: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` or `&mut PinnedBuf<T>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an `inout` of `{T}`",
+    label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
+)]
+pub trait InOut<'a, T: Pod>: sealed::Sealed {
+    #[doc(hidden)]
+    fn source(self) -> HostSource<'a>;
+}
+
+/// Host data that a pipeline writes: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` or `&mut PinnedBuf<T>`, as long as the
+/// result.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an `output` of `{T}`",
+    label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
+)]
+pub trait Output<'a, T: Pod>: sealed::Sealed {
+    #[doc(hidden)]
+    fn source(self) -> HostSource<'a>;
+}
+
+/// The memory of one host argument. Only the traits above make one, so it is what it says for the lifetime `'a`.
+#[doc(hidden)]
+pub struct HostSource<'a> {
+    pub(crate) memory: HostMemory,
+    /// In elements.
+    pub(crate) len: usize,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+pub(crate) enum HostMemory {
+    /// Touched by CPU copies only.
+    Pageable(*mut u8),
+    Pinned(Arc<PinnedCore>),
+}
+
+impl HostSource<'_> {
+    fn pageable<T: Pod>(ptr: *mut T, len: usize) -> Self {
+        Self { memory: HostMemory::Pageable(ptr.cast()), len, borrow: PhantomData }
+    }
+
+    fn pinned<T: Pod>(buffer: &PinnedBuf<T>) -> Self {
+        Self { memory: HostMemory::Pinned(buffer.core().clone()), len: buffer.len(), borrow: PhantomData }
+    }
+}
+
+macro_rules! readable {
+    ($([$($generics:tt)*] $type:ty),* $(,)?) => {$(
+        impl<'a, T: Pod, $($generics)*> sealed::Sealed for &'a $type {}
+        impl<'a, T: Pod, $($generics)*> Input<'a, T> for &'a $type {
+            fn source(self) -> HostSource<'a> {
+                HostSource::pageable(self.as_ptr().cast_mut(), self.len())
+            }
+        }
+    )*};
+}
+
+macro_rules! writable {
+    ($([$($generics:tt)*] $type:ty),* $(,)?) => {$(
+        impl<'a, T: Pod, $($generics)*> sealed::Sealed for &'a mut $type {}
+        impl<'a, T: Pod, $($generics)*> InOut<'a, T> for &'a mut $type {
+            fn source(self) -> HostSource<'a> {
+                HostSource::pageable(self.as_mut_ptr(), self.len())
+            }
+        }
+        impl<'a, T: Pod, $($generics)*> Output<'a, T> for &'a mut $type {
+            fn source(self) -> HostSource<'a> {
+                HostSource::pageable(self.as_mut_ptr(), self.len())
+            }
+        }
+    )*};
+}
+
+readable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
+writable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
+
+impl<T: Pod> sealed::Sealed for &PinnedBuf<T> {}
+impl<'a, T: Pod> Input<'a, T> for &'a PinnedBuf<T> {
+    fn source(self) -> HostSource<'a> {
+        HostSource::pinned(self)
+    }
+}
+
+impl<T: Pod> sealed::Sealed for &mut PinnedBuf<T> {}
+impl<'a, T: Pod> InOut<'a, T> for &'a mut PinnedBuf<T> {
+    fn source(self) -> HostSource<'a> {
+        HostSource::pinned(self)
+    }
+}
+impl<'a, T: Pod> Output<'a, T> for &'a mut PinnedBuf<T> {
+    fn source(self) -> HostSource<'a> {
+        HostSource::pinned(self)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}

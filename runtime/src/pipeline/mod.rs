@@ -1,0 +1,243 @@
+//! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
+
+mod call;
+mod operation;
+mod options;
+mod ring;
+mod run;
+mod staging;
+
+pub use call::{Buffer, Call, Host};
+pub use operation::Operation;
+pub use options::{Build, Options};
+pub use run::{Chunk, Run};
+
+use crate::device::Device;
+use crate::driver::DriverResult;
+use crate::error::{Error, ErrorKind, Place, Result, Site};
+use crate::kernel::Function;
+use crate::launch::Kernel;
+use crate::memory::DeviceMemory;
+use crate::plan::{HostPlan, OperationKind, Plan};
+use crate::stream::{Event, Stream};
+use ring::Ring;
+use staging::Staging;
+
+/// Bytes of the largest buffer's ring slot when the chunk is `auto`.
+///
+/// Large enough that the link's bandwidth and not the enqueuing decides (4 MiB take 80 us at 50 GB/s), small enough
+/// that filling and emptying the pipeline is a small part of a run.
+const AUTO_SLOT_BYTES: usize = 4 << 20;
+
+/// Ring slots of a pipeline that does not say: one being filled, one computed on, one emptied.
+pub const AUTO_DEPTH: usize = 3;
+
+/// More slots than any overlap can use; each has its events and perhaps streams.
+const DEPTH_LIMIT: usize = 1024;
+
+/// Items in a chunk.
+#[derive(Debug, Clone, Copy)]
+pub enum ChunkSize {
+    /// Chosen by the runtime from the size of an item.
+    Auto,
+    /// Given.
+    Items(usize),
+}
+
+/// The device resources of one pipeline, kept from run to run.
+#[derive(Debug)]
+pub struct Pipeline {
+    device: Device,
+    plan: &'static Plan,
+    depth: usize,
+    /// Overrides the declaration's.
+    chunk: Option<usize>,
+    /// For each of the plan's streams its first one here; a per-slot stream has one for each slot.
+    stream_start: Vec<usize>,
+    streams: Vec<Stream>,
+    /// For each of the plan's events one for each slot.
+    events: Vec<Event>,
+    ring: Ring,
+    staging: Staging,
+    poisoned: bool,
+}
+
+impl Pipeline {
+    /// Creates the streams and events. `depth` is the declaration's.
+    ///
+    /// # Errors
+    /// The depth is 0 or more than 1,024; the driver refuses.
+    pub fn new(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
+        Self::with_resources(options, plan, depth).map_err(|error| error.at(place_of_pipeline(plan)))
+    }
+
+    fn with_resources(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
+        let Settings { device, chunk, depth: chosen } = options;
+        let depth = chosen.unwrap_or(depth);
+        if depth == 0 {
+            return Err(ErrorKind::DepthZero.into());
+        }
+        if depth > DEPTH_LIMIT {
+            return Err(ErrorKind::DepthTooLarge { depth, limit: DEPTH_LIMIT }.into());
+        }
+        if chunk == Some(0) {
+            return Err(ErrorKind::ChunkZero.into());
+        }
+        let mut stream_start = Vec::new();
+        let mut streams = Vec::new();
+        for stream in plan.streams {
+            stream_start.push(streams.len());
+            for _ in 0..if stream.per_slot { depth } else { 1 } {
+                streams.push(Stream::new(device, stream.priority)?);
+            }
+        }
+        let events =
+            (0..plan.events.len() * depth).map(|_| Event::new(device)).collect::<DriverResult<Vec<_>>>()?;
+        Ok(Self {
+            device: device.clone(),
+            plan,
+            depth,
+            chunk,
+            stream_start,
+            streams,
+            events,
+            ring: Ring::default(),
+            staging: Staging::default(),
+            poisoned: false,
+        })
+    }
+
+    /// Allocates the ring ahead of the first run. `buffers` is, for each of the plan's, its element's bytes and the
+    /// elements in an item; `hosts` likewise.
+    ///
+    /// # Errors
+    /// A shape is 0, the chunk is 0, or device memory does not suffice.
+    pub fn reserve(
+        &mut self,
+        chunk: ChunkSize,
+        hosts: &[(usize, usize)],
+        buffers: &[(usize, usize)],
+    ) -> Result<()> {
+        let mut call = self.call();
+        for &(element, per_item) in hosts {
+            call.shape_of_host(element, per_item)?;
+        }
+        for &(element, per_item) in buffers {
+            call.shape_of_buffer(element, per_item)?;
+        }
+        call.reserve(chunk)
+    }
+
+    /// Begins a run: its arguments follow, in the order of declaration.
+    pub fn call<'a>(&mut self) -> Call<'_, 'a> {
+        Call::new(self)
+    }
+
+    /// Loads the kernel that an operation launches.
+    ///
+    /// # Errors
+    /// Its source does not compile or has no such kernel; the device cannot run it.
+    pub fn load<K: Kernel>(&self, operation: usize) -> Result<K> {
+        let function = Function::load(&self.device, K::INFO);
+        function.map(K::from_function).map_err(|error| error.at(place_of(self.plan, operation, None)))
+    }
+
+    /// Where the pipeline as a whole is declared.
+    fn place(&self) -> Place {
+        place_of_pipeline(self.plan)
+    }
+
+    /// Where a host argument is declared.
+    fn place_of_host(&self, host: usize) -> Place {
+        let HostPlan { line, column, .. } = self.plan.hosts[host];
+        Place { site: Some(Site { file: self.plan.file, line, column }), ..self.place() }
+    }
+
+    /// Waits for every stream, whatever happens on the way.
+    fn drain(&mut self) -> Drained {
+        let mut error = None;
+        for stream in &self.streams {
+            if let Err(failed) = stream.synchronize() {
+                error.get_or_insert(failed);
+            }
+        }
+        let Some(error) = error else { return Drained::Clean };
+        // A device that can still be waited for answers now that everything has been; one that has failed for good
+        // says so again, and then nothing is known of its copies.
+        let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
+        if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
+    }
+
+    /// Gives everything that the device may still access up to it, for good.
+    fn poison(&mut self) {
+        self.poisoned = true;
+        std::mem::take(&mut self.ring).leak();
+        self.staging.poison();
+    }
+}
+
+/// How waiting for the device at the end of a run went.
+enum Drained {
+    /// All work is complete.
+    Clean,
+    /// Some of it failed; none is in flight any more.
+    Failed(crate::error::DriverError),
+    /// The device does not answer: copies may be in flight.
+    Lost(crate::error::DriverError),
+}
+
+/// What [`Options`] hand to [`Pipeline::new`].
+#[derive(Debug, Clone, Copy)]
+pub struct Settings<'a> {
+    device: &'a Device,
+    chunk: Option<usize>,
+    depth: Option<usize>,
+}
+
+/// The place of a pipeline as a whole.
+fn place_of_pipeline(plan: &'static Plan) -> Place {
+    let Plan { pipeline, file, line, column, .. } = *plan;
+    Place { pipeline: Some(pipeline), site: Some(Site { file, line, column }), ..Place::default() }
+}
+
+/// The place of one operation, of one chunk if that is known.
+fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place {
+    let at = &plan.operations[operation];
+    Place {
+        pipeline: Some(plan.pipeline),
+        stage: Some(plan.stages[at.stage]),
+        operation: Some(at.text),
+        chunk,
+        site: Some(Site { file: plan.file, line: at.line, column: at.column }),
+    }
+}
+
+/// A driver's error as the user's: with its place where the device can tell.
+fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
+    let tag = error.tag;
+    let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
+    let kernel = operation.and_then(|o| match plan.operations[o].kind {
+        OperationKind::Launch { kernel } => Some(kernel),
+        _ => None,
+    });
+    let kind = match (&error.host_body, kernel) {
+        (Some(message), Some(kernel)) => ErrorKind::HostBody { kernel, message: message.clone() },
+        _ => ErrorKind::Driver(error),
+    };
+    match operation {
+        Some(operation) => Error::new(kind).at(place_of(plan, operation, tag.map(|(_, chunk)| chunk))),
+        None => Error::new(kind).at(place_of_pipeline(plan)),
+    }
+}
+
+/// Device memory for `what`, or an error that says how much there is.
+fn allocate(device: &Device, bytes: usize, what: &str) -> Result<DeviceMemory> {
+    DeviceMemory::new(device, bytes).map_err(|error| {
+        if error.is_out_of_memory() {
+            let free = device.driver().free_memory().unwrap_or(0);
+            ErrorKind::OutOfDeviceMemory { what: format!("`{what}`"), requested: bytes as u64, free }.into()
+        } else {
+            error.into()
+        }
+    })
+}

@@ -1,0 +1,58 @@
+//! [`Options`]: how a pipeline is built.
+
+use std::marker::PhantomData;
+
+use super::Settings;
+use crate::device::Device;
+use crate::error::Result;
+
+/// A pipeline type made by `stream_pipeline!`.
+#[doc(hidden)]
+pub trait Build: Sized {
+    fn build(settings: Settings<'_>) -> Result<Self>;
+}
+
+/// What a pipeline is built with, other than its declarations say: `Saxpy::options(&device).chunk(n).build()?`.
+#[derive(Debug, Clone)]
+#[must_use = "options do nothing until `build` is called"]
+pub struct Options<P> {
+    device: Device,
+    chunk: Option<usize>,
+    depth: Option<usize>,
+    pipeline: PhantomData<fn() -> P>,
+}
+
+impl<P: Build> Options<P> {
+    #[doc(hidden)]
+    pub fn new(device: &Device) -> Self {
+        Self { device: device.clone(), chunk: None, depth: None, pipeline: PhantomData }
+    }
+
+    /// Items in a chunk, in place of the pipeline's `chunk` declaration. At least 1.
+    pub fn chunk(mut self, items: usize) -> Self {
+        self.chunk = Some(items);
+        self
+    }
+
+    /// Ring slots, in place of the pipeline's `depth` declaration. From 1 to 1,024.
+    pub fn depth(mut self, slots: usize) -> Self {
+        self.depth = Some(slots);
+        self
+    }
+
+    /// Creates the streams and events, loads the kernels, and allocates the ring if its size does not depend on the
+    /// arguments of a run.
+    ///
+    /// # Errors
+    /// The chunk or the depth is 0; device memory does not suffice; a kernel does not compile or is not in its source.
+    pub fn build(self) -> Result<P> {
+        P::build(Settings { device: &self.device, chunk: self.chunk, depth: self.depth })
+    }
+}
+
+impl Settings<'_> {
+    /// The device to build on.
+    pub fn device(&self) -> &Device {
+        self.device
+    }
+}

@@ -1,0 +1,193 @@
+//! [`Staging`]: the pinned ring that pageable host data goes through.
+//!
+//! The device never touches pageable memory. A copy from it is a CPU copy into a pinned slot followed by an asynchronous
+//! one from there; a copy to it is an asynchronous one into a pinned slot, and a CPU copy out of it once that has
+//! completed, which is when the slot is needed again or the run ends. The CPU copies run on the calling thread and on
+//! rayon's, and are done when the call returns.
+
+use rayon::prelude::*;
+
+use crate::device::Device;
+use crate::driver::DriverResult;
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::PinnedCore;
+use crate::stream::Event;
+
+/// What one CPU thread copies at a time. Smaller copies are not worth a second thread.
+const PIECE: usize = 1 << 20;
+
+/// For each operation its slots, if it stages.
+#[derive(Default)]
+pub(super) struct Staging {
+    operations: Vec<Vec<Slot>>,
+}
+
+/// One pinned slot of one copy operation.
+pub(super) struct Slot {
+    core: PinnedCore,
+    /// Recorded after the device's copy from or to the slot.
+    done: Event,
+    /// Whether `done` stands for a copy that has not been waited for.
+    in_flight: bool,
+    /// What to copy out of the slot once the device's copy into it is done.
+    pending: Option<Delivery>,
+}
+
+/// Data on its way to pageable memory.
+#[derive(Clone, Copy)]
+pub(super) struct Delivery {
+    pub(super) to: *mut u8,
+    pub(super) bytes: usize,
+}
+
+impl Staging {
+    /// Makes room: for each operation `Some(bytes)` of a slot if it stages.
+    pub(super) fn reserve(
+        &mut self,
+        device: &Device,
+        slot_bytes: &[Option<usize>],
+        slots: usize,
+        name: impl Fn(usize) -> &'static str,
+    ) -> Result<()> {
+        self.operations.resize_with(slot_bytes.len(), Vec::new);
+        for (operation, (have, bytes)) in self.operations.iter_mut().zip(slot_bytes).enumerate() {
+            let Some(bytes) = *bytes else { continue };
+            if have.len() >= slots && have.iter().all(|slot| slot.core.bytes() >= bytes) {
+                continue;
+            }
+            // The old ones go first, so that the ring never takes more than its slots.
+            have.clear();
+            for _ in 0..slots {
+                have.push(Slot::new(device, bytes).map_err(|error| -> Error {
+                    if error.is_out_of_memory() {
+                        let what = format!("staging `{}`", name(operation));
+                        let requested = bytes as u64 * slots as u64;
+                        ErrorKind::OutOfPinnedMemory { what, requested }.into()
+                    } else {
+                        error.into()
+                    }
+                })?);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn slot(&mut self, operation: usize, slot: usize) -> Option<&mut Slot> {
+        self.operations.get_mut(operation)?.get_mut(slot)
+    }
+
+    /// Delivers everything that is pending for `operation`.
+    pub(super) fn flush(&mut self, device: &Device, operation: usize) -> DriverResult<()> {
+        for slot in self.operations.get_mut(operation).into_iter().flatten() {
+            slot.settle(device)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what is pending: the run that wanted it is over.
+    pub(super) fn reset(&mut self) {
+        for slot in self.operations.iter_mut().flatten() {
+            slot.pending = None;
+            slot.in_flight = false;
+        }
+    }
+
+    /// Gives the memory up to the device for good.
+    pub(super) fn poison(&mut self) {
+        for slot in self.operations.iter().flatten() {
+            slot.core.poison();
+        }
+    }
+}
+
+impl Slot {
+    fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
+        let core = PinnedCore::new(device, bytes)?;
+        Ok(Self { core, done: Event::new(device)?, in_flight: false, pending: None })
+    }
+
+    pub(super) fn ptr(&self) -> *mut u8 {
+        self.core.ptr.as_ptr()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.core.bytes()
+    }
+
+    pub(super) fn done(&self) -> &Event {
+        &self.done
+    }
+
+    /// The device's copy from or to the slot was enqueued and `done` recorded after it.
+    pub(super) fn enqueued(&mut self, delivery: Option<Delivery>) {
+        self.in_flight = true;
+        self.pending = delivery;
+    }
+
+    /// Waits until the device is done with the slot and delivers what is pending in it; returns what it delivered.
+    pub(super) fn settle(&mut self, device: &Device) -> DriverResult<Option<Delivery>> {
+        if self.in_flight {
+            self.done.synchronize()?;
+            self.in_flight = false;
+        }
+        let Some(delivery) = self.pending.take() else { return Ok(None) };
+        let Delivery { to, bytes } = delivery;
+        // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery, which is
+        // not over (`reset` drops deliveries of past runs); the slot holds at least `bytes`, and the device's copy into
+        // it has completed.
+        unsafe { copy(to, self.core.ptr.as_ptr(), bytes) };
+        device.driver().host_copied(bytes);
+        Ok(Some(delivery))
+    }
+}
+
+impl std::fmt::Debug for Staging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slots: usize = self.operations.iter().map(Vec::len).sum();
+        write!(f, "Staging({slots} slots)")
+    }
+}
+
+// SAFETY: the pointers in `pending` are used only inside a run, by the thread that runs it; between runs there are none.
+unsafe impl Send for Staging {}
+// SAFETY: as above; nothing is done through `&Staging`.
+unsafe impl Sync for Staging {}
+
+/// Copies on several threads; done when it returns.
+///
+/// # Safety
+/// As `copy_nonoverlapping`.
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+    if bytes <= PIECE {
+        // SAFETY: the caller's promise.
+        return unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+    let (to, from) = (Shared(to), Shared(from.cast_mut()));
+    (0..bytes.div_ceil(PIECE)).into_par_iter().for_each(|piece| {
+        let start = piece * PIECE;
+        // SAFETY: pieces are disjoint and within `bytes`; the rest is the caller's promise. `for_each` returns when all
+        // are done.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                from.get().add(start),
+                to.get().add(start),
+                PIECE.min(bytes - start),
+            );
+        }
+    });
+}
+
+/// A pointer that rayon's threads may have.
+#[derive(Clone, Copy)]
+struct Shared(*mut u8);
+
+impl Shared {
+    fn get(self) -> *mut u8 {
+        self.0
+    }
+}
+
+// SAFETY: see `copy`, its only user: each thread accesses its own piece.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}

@@ -1,0 +1,237 @@
+//! [`Plan`]: what the macro decided, as a constant of the generated type.
+
+use std::fmt;
+
+/// The streams, operations and events of a pipeline: `Saxpy::PLAN`.
+///
+/// `Display` prints it, one line an operation, under it the waits that come before it and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Name of the pipeline's type.
+    pub pipeline: &'static str,
+    /// The source file it is declared in.
+    pub file: &'static str,
+    /// The line of its name, from 1.
+    pub line: u32,
+    /// The column of its name, from 1.
+    pub column: u32,
+    /// In the order of declaration.
+    pub streams: &'static [StreamPlan],
+    /// Names of the stages, in the order of declaration.
+    pub stages: &'static [&'static str],
+    /// `input`, `output` and `inout`, in the order of declaration.
+    pub hosts: &'static [HostPlan],
+    /// Device buffers, one of each a ring slot.
+    pub buffers: &'static [&'static str],
+    /// What is done for each chunk, in the order in which it is enqueued.
+    pub operations: &'static [OperationPlan],
+    /// The events, each recorded once a chunk and kept for each ring slot.
+    pub events: &'static [EventPlan],
+    /// The waits, in the order in which they are enqueued. No fewer would do, and none is implied by others.
+    pub waits: &'static [WaitPlan],
+}
+
+/// One stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamPlan {
+    /// Its name.
+    pub name: &'static str,
+    /// Its priority.
+    pub priority: Priority,
+    /// Whether there is one for each ring slot.
+    pub per_slot: bool,
+}
+
+/// A stream's priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// 0.
+    Default,
+    /// The device's greatest: work on it goes first.
+    High,
+    /// The device's least.
+    Low,
+    /// A number, lower is more urgent; the device clamps it to its range.
+    Level(i32),
+}
+
+/// One `input`, `output` or `inout`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostPlan {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the pipeline reads it.
+    pub reads: bool,
+    /// Whether the pipeline writes it.
+    pub writes: bool,
+    /// The line of its declaration, from 1.
+    pub line: u32,
+    /// The column of its name, from 1.
+    pub column: u32,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperationPlan {
+    /// Index of its stage.
+    pub stage: usize,
+    /// Index of its stream.
+    pub stream: usize,
+    /// As it is written: `copy x -> dx`, or `saxpy<<<…>>>`.
+    pub text: &'static str,
+    /// What it does.
+    pub kind: OperationKind,
+    /// Its line in the source file, from 1.
+    pub line: u32,
+    /// Its column, from 1.
+    pub column: u32,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OperationKind {
+    /// A copy from host to device.
+    Upload {
+        /// Index into [`Plan::hosts`].
+        host: usize,
+        /// Index into [`Plan::buffers`].
+        buffer: usize,
+    },
+    /// A copy from device to host.
+    Download {
+        /// Index into [`Plan::hosts`].
+        host: usize,
+        /// Index into [`Plan::buffers`].
+        buffer: usize,
+    },
+    /// A copy on the device.
+    CopyOnDevice {
+        /// The source, an index into [`Plan::buffers`].
+        from: usize,
+        /// The destination.
+        to: usize,
+    },
+    /// A kernel launch.
+    Launch {
+        /// The kernel's path as it is written.
+        kernel: &'static str,
+    },
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventPlan {
+    /// Its name, after the operation that records it.
+    pub name: &'static str,
+    /// Index of the operation after which it is recorded.
+    pub operation: usize,
+}
+
+/// One wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitPlan {
+    /// Index of the operation that waits.
+    pub operation: usize,
+    /// Index of the event it waits for.
+    pub event: usize,
+    /// Of which chunk.
+    pub distance: Distance,
+    /// The hazards that it orders.
+    pub hazards: &'static [HazardPlan],
+}
+
+/// Which chunk's event a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distance {
+    /// This chunk's.
+    Same,
+    /// That of the chunk before.
+    Previous,
+    /// That of the chunk that used this ring slot last.
+    Reuse,
+}
+
+/// A hazard that a wait orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HazardPlan {
+    /// What both operations access.
+    pub buffer: &'static str,
+    /// How.
+    pub hazard: Hazard,
+}
+
+/// Two accesses to the same memory, one of which writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hazard {
+    /// The later one reads what the earlier one writes.
+    ReadAfterWrite,
+    /// The later one overwrites what the earlier one reads.
+    WriteAfterRead,
+    /// Both write.
+    WriteAfterWrite,
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::High => f.write_str("high"),
+            Self::Low => f.write_str("low"),
+            Self::Level(level) => write!(f, "{level}"),
+        }
+    }
+}
+
+impl fmt::Display for HazardPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hazard = match self.hazard {
+            Hazard::ReadAfterWrite => "read after write",
+            Hazard::WriteAfterRead => "write after read",
+            Hazard::WriteAfterWrite => "write after write",
+        };
+        write!(f, "{hazard} of {}", self.buffer)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        writeln!(
+            f,
+            "pipeline {}: {}, {}, {}, {}",
+            self.pipeline,
+            count(self.stages.len(), "stage"),
+            count(self.streams.len(), "stream"),
+            count(self.events.len(), "event"),
+            count(self.waits.len(), "wait"),
+        )?;
+        let text_width = self.operations.iter().map(|o| o.text.chars().count()).max().unwrap_or(0);
+        let stage_width = self.stages.iter().map(|name| name.len()).max().unwrap_or(0);
+        for (index, operation) in self.operations.iter().enumerate() {
+            for wait in self.waits.iter().filter(|wait| wait.operation == index) {
+                let event = self.events[wait.event].name;
+                let of = match wait.distance {
+                    Distance::Same => "",
+                    Distance::Previous => " @ previous",
+                    Distance::Reuse => " @ reuse",
+                };
+                let hazards: Vec<_> = wait.hazards.iter().map(ToString::to_string).collect();
+                writeln!(f, "  {:stage_width$}    wait {event}{of}  ({})", "", hazards.join(", "))?;
+            }
+            let StreamPlan { name, priority, per_slot } = self.streams[operation.stream];
+            let slot = if per_slot { " per slot" } else { "" };
+            let priority = match priority {
+                Priority::Default => String::new(),
+                other => format!(": {other}"),
+            };
+            let stage = self.stages[operation.stage];
+            let text = operation.text;
+            writeln!(f, "  {stage:stage_width$}  {text:text_width$}  on {name}{slot}{priority}")?;
+            for event in self.events.iter().filter(|event| event.operation == index) {
+                writeln!(f, "  {:stage_width$}    record {}", "", event.name)?;
+            }
+        }
+        Ok(())
+    }
+}

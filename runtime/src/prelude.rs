@@ -1,0 +1,6 @@
+//! Everything that a program with a pipeline needs: `use thalweg::prelude::*;`.
+
+pub use crate::{
+    Device, Error, ErrorKind, Grid, PinnedBuf, Plan, Pod, Report, Result, Spec, Thread, blocks, kernels,
+    stream_pipeline,
+};

@@ -1,0 +1,69 @@
+//! [`Block`]: bytes from the process's allocator, standing in for device memory and pinned memory.
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// What a new block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fill {
+    /// Bytes `0xFF`: NaN as a float, -1 as an integer, so that what is read before it is written shows.
+    Poison,
+    Zero,
+}
+
+/// Blocks above this many bytes are zero whatever the fill, and their pages untouched: the operating system finds
+/// memory for them only where they are used, as far as they are used.
+const UNTOUCHED: usize = 256 << 20;
+
+/// One allocation of the process, freed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Block {
+    base: NonNull<u8>,
+    layout: Layout,
+    start: NonNull<u8>,
+}
+
+impl Block {
+    /// `bytes` (at least 1) initialised bytes, aligned to `align`, a power of two. `None` where the allocator has none.
+    pub fn new(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
+        if bytes > UNTOUCHED { Self::untouched(bytes, align) } else { Self::filled(bytes, align, fill) }
+    }
+
+    fn filled(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes.max(1), align).ok()?;
+        // SAFETY: the layout's size is not 0.
+        let base = NonNull::new(unsafe { alloc(layout) })?;
+        let value = if fill == Fill::Poison { 0xFF } else { 0 };
+        // SAFETY: `base` is a new allocation of that many bytes.
+        unsafe { base.write_bytes(value, layout.size()) };
+        Some(Self { base, layout, start: base })
+    }
+
+    /// The allocator clears over-aligned memory by writing it, which would commit every page. So this asks for ordinary
+    /// alignment and aligns the start by hand.
+    fn untouched(bytes: usize, align: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes.checked_add(align)?, align_of::<usize>()).ok()?;
+        // SAFETY: the layout's size is not 0.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let shift = base.align_offset(align).min(align);
+        // SAFETY: the allocation is `bytes + align` long, so `shift` bytes further on are still `bytes` bytes in it.
+        let start = unsafe { base.add(shift) };
+        Some(Self { base, layout, start })
+    }
+
+    /// The first byte. Its provenance is exposed, so an address within the block can be made a pointer again.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start.as_ptr().expose_provenance();
+        self.start
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: `base` came from the allocator with this layout and is freed here only.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}
+
+// SAFETY: a block owns its memory; nothing about it belongs to one thread.
+unsafe impl Send for Block {}

@@ -1,0 +1,98 @@
+//! Errors under the codes that CUDA has for them, and failures that wait to be reported.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::driver::{DriverResult, Tag};
+use crate::error::DriverError;
+
+pub(super) fn invalid_value(call: &'static str, description: impl Into<String>) -> DriverError {
+    DriverError::new(call, 1, "CUDA_ERROR_INVALID_VALUE", description.into())
+}
+
+pub(super) fn out_of_memory(call: &'static str, requested: usize, free: u64) -> DriverError {
+    let description = format!("{requested} bytes were asked for, {free} are free");
+    DriverError::new(call, 2, "CUDA_ERROR_OUT_OF_MEMORY", description)
+}
+
+pub(super) fn invalid_handle(call: &'static str, what: &str) -> DriverError {
+    let description = format!("this {what} does not exist, or no longer");
+    DriverError::new(call, 400, "CUDA_ERROR_INVALID_HANDLE", description)
+}
+
+pub(super) fn not_permitted(call: &'static str) -> DriverError {
+    DriverError::new(
+        call,
+        800,
+        "CUDA_ERROR_NOT_PERMITTED",
+        "a kernel's host body cannot wait for the device that executes it",
+    )
+}
+
+pub(super) fn stuck(call: &'static str) -> DriverError {
+    DriverError::new(call, 999, "CUDA_ERROR_UNKNOWN", "the simulation has nothing to do, but work is left")
+}
+
+pub(super) fn panicked(tag: Tag, message: String) -> DriverError {
+    let mut error = DriverError::new(
+        "cuLaunchKernel",
+        719,
+        "CUDA_ERROR_LAUNCH_FAILED",
+        format!("the kernel's host body panicked: {message}"),
+    );
+    error.tag = Some((tag.operation, tag.chunk));
+    error.host_body = Some(message);
+    error
+}
+
+/// Two accesses that nothing orders: `earlier` was enqueued first.
+pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -> DriverError {
+    let verb = |writes| if writes { "writes" } else { "reads" };
+    let description = format!(
+        "{} {} memory that {} {}, and nothing orders them",
+        name(tag),
+        verb(writes),
+        name(earlier),
+        verb(earlier_writes)
+    );
+    let mut error = DriverError::new("race check", 999, "RACE", description);
+    error.tag = Some((tag.operation, tag.chunk));
+    error
+}
+
+pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
+    let names: Vec<_> = users.iter().map(|&tag| name(tag)).collect();
+    let description = format!(
+        "the memory is still in use by {}: synchronise with it before the memory is freed",
+        names.join(" and ")
+    );
+    let mut error = invalid_value(call, description);
+    error.tag = users.first().map(|tag| (tag.operation, tag.chunk));
+    error
+}
+
+fn name(tag: Tag) -> String {
+    format!("operation {} of chunk {}", tag.operation, tag.chunk)
+}
+
+/// What went wrong in a stream, until the stream's next synchronisation reports it.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub error: DriverError,
+    reported: AtomicBool,
+}
+
+impl Failure {
+    pub fn new(error: DriverError) -> Self {
+        Self { error, reported: AtomicBool::new(false) }
+    }
+
+    /// The error, unless the failing stream has already reported it.
+    pub fn pending(&self) -> DriverResult<()> {
+        if self.reported.load(Ordering::Acquire) { Ok(()) } else { Err(self.error.clone()) }
+    }
+
+    pub fn report(&self) -> DriverError {
+        self.reported.store(true, Ordering::Release);
+        self.error.clone()
+    }
+}

@@ -1,0 +1,256 @@
+//! [`Machine`]: everything a simulated device knows, and what changes it.
+
+use std::sync::Arc;
+
+use super::adversary::Random;
+use super::fault::{self, Failure};
+use super::handles::Handles;
+use super::history::Accessor;
+use super::memory::{Memory, Span};
+use super::model::{Model, Nanos};
+use super::order::{Clock, Order};
+use super::queue::{Action, Command, Record, Step, Stream, Work};
+use super::spec::Spec;
+use super::timed::Active;
+use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
+use crate::error::DriverError;
+
+/// The order in which enqueued work is carried out.
+#[derive(Debug)]
+pub(super) enum Schedule {
+    /// As the model says.
+    Timed,
+    /// Any order that streams and events allow.
+    Adversarial(Random),
+}
+
+/// What one step has done.
+pub(super) enum Progress {
+    /// This is to be carried out, and then given to [`Machine::finish`].
+    Run(Job),
+    /// Something else has changed.
+    Moved,
+    /// There is nothing to do.
+    Stuck,
+}
+
+/// Work whose time has come.
+pub(super) struct Job {
+    pub stream: u64,
+    pub tag: Tag,
+    pub action: Action,
+}
+
+/// The state of a simulated device.
+pub(super) struct Machine {
+    pub model: Model,
+    pub schedule: Schedule,
+    pub memory: Memory,
+    pub order: Order,
+    pub streams: Handles<Stream>,
+    /// Each event with its latest record.
+    pub events: Handles<Option<Arc<Record>>>,
+    /// What the engines are at.
+    pub active: Vec<Active>,
+    /// How far the device has been simulated.
+    pub now: Nanos,
+    /// The host's time.
+    pub host: Nanos,
+    /// Work that will not be carried out, to be dropped where no lock is held.
+    pub skipped: Vec<Action>,
+    /// A thread is carrying out a job without the lock.
+    pub executing: bool,
+    /// Threads that wait for it.
+    pub waiting: usize,
+    sequence: u64,
+}
+
+impl Machine {
+    pub fn new(spec: &Spec) -> Self {
+        Self {
+            model: Model::new(spec),
+            schedule: spec.adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
+            memory: Memory::new(spec.memory, spec.pinned_memory),
+            order: Order::default(),
+            streams: Handles::default(),
+            events: Handles::default(),
+            active: Vec::new(),
+            now: 0.0,
+            host: 0.0,
+            skipped: Vec::new(),
+            executing: false,
+            waiting: 0,
+            sequence: 0,
+        }
+    }
+
+    pub fn create_stream(&mut self, priority: i32) -> RawStream {
+        let lane = self.order.open();
+        RawStream(self.streams.insert(Stream::new(priority, lane)))
+    }
+
+    pub fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
+        let state = self.stream(call, stream)?;
+        state.destroyed = true;
+        let lane = state.lane;
+        self.order.close(lane);
+        self.remove_if_over(stream.0);
+        Ok(())
+    }
+
+    /// A stream that the caller may still use.
+    pub fn stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<&mut Stream> {
+        let found = self.streams.get_mut(stream.0).filter(|stream| !stream.destroyed);
+        found.ok_or_else(|| fault::invalid_handle(call, "stream"))
+    }
+
+    /// The latest record of an event.
+    pub fn latest(&self, call: &'static str, event: RawEvent) -> DriverResult<Option<Arc<Record>>> {
+        self.events.get(event.0).cloned().ok_or_else(|| fault::invalid_handle(call, "event"))
+    }
+
+    /// Checks everything that [`enqueue_work`](Self::enqueue_work) relies on.
+    pub fn check(&mut self, call: &'static str, stream: RawStream, spans: &[Span]) -> DriverResult<()> {
+        self.stream(call, stream)?;
+        spans.iter().try_for_each(|&span| self.memory.check(call, span))
+    }
+
+    /// Enqueues work that [`check`](Self::check) has let pass. If it races with earlier work, it will fail in place of
+    /// being carried out.
+    pub fn enqueue_work(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        spans: &[Span],
+        mut work: Work,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, stream)?.lane;
+        let accessor = Accessor { moment: self.order.enqueue(lane), tag };
+        for &span in spans {
+            if let Some(conflict) = self.memory.access(&self.order, span, accessor) {
+                let error = fault::race(tag, span.write, conflict.earlier, conflict.earlier_writes);
+                work.fault.get_or_insert_with(|| Box::new(error));
+            }
+        }
+        self.push(call, stream, tag, Step::Work(work))
+    }
+
+    pub fn record(
+        &mut self,
+        call: &'static str,
+        event: RawEvent,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, stream)?.lane;
+        let clock = self.order.record(lane);
+        let record = Arc::new(Record { stream: stream.0, clock, outcome: Default::default() });
+        let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
+        *latest = Some(Arc::clone(&record));
+        self.push(call, stream, tag, Step::Record(record))
+    }
+
+    pub fn wait(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        event: RawEvent,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, stream)?.lane;
+        let Some(record) = self.latest(call, event)? else {
+            self.host += self.model.event_call;
+            return Ok(());
+        };
+        self.order.wait(lane, &record.clock);
+        // A failure that the host has been told of is over; the stream that failed works again, and so does its event.
+        let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
+        if failure.is_some_and(|failure| failure.pending().is_ok()) {
+            self.host += self.model.event_call;
+            return Ok(());
+        }
+        self.push(call, stream, tag, Step::Wait(record))
+    }
+
+    fn push(&mut self, call: &'static str, stream: RawStream, tag: Tag, step: Step) -> DriverResult<()> {
+        self.host += match step {
+            Step::Record(_) | Step::Wait(_) => self.model.event_call,
+            Step::Work(_) => self.model.host_call,
+        };
+        self.sequence += 1;
+        let command = Command { step, tag, sequence: self.sequence, enqueued_at: self.host };
+        let stream = self.stream(call, stream)?;
+        stream.queue.push_back(command);
+        stream.enqueued += 1;
+        Ok(())
+    }
+
+    /// Takes the simulation one step further.
+    pub fn step(&mut self) -> Progress {
+        let horizon = match self.schedule {
+            Schedule::Timed => self.now,
+            Schedule::Adversarial(_) => Nanos::INFINITY,
+        };
+        if self.settle(horizon) {
+            return Progress::Moved;
+        }
+        match self.schedule {
+            Schedule::Timed => self.step_timed(),
+            Schedule::Adversarial(_) => self.step_adversarial(),
+        }
+    }
+
+    /// Completes what needs no engine and may happen up to `horizon`.
+    fn settle(&mut self, horizon: Nanos) -> bool {
+        let mut settled = false;
+        let mut over = Vec::new();
+        for (handle, stream) in self.streams.iter_mut() {
+            let latency = self.model.event_latency;
+            while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
+                settled = true;
+            }
+            if stream.is_over() {
+                over.push(handle);
+            }
+        }
+        for stream in over {
+            self.streams.remove(stream);
+        }
+        settled
+    }
+
+    /// The job of `stream` has been carried out.
+    pub fn finish(&mut self, stream: u64, result: DriverResult<()>) {
+        let now = self.now;
+        if let Some(state) = self.streams.get_mut(stream) {
+            state.busy = false;
+            state.complete(now);
+            if let Err(error) = result {
+                state.fail(error);
+            }
+        }
+        self.remove_if_over(stream);
+    }
+
+    /// The host has waited until `at` for everything in `clock`.
+    pub fn host_waited(&mut self, at: Nanos, clock: &Clock) {
+        self.host = self.host.max(at);
+        self.order.host_waited(clock);
+        if self.order.all_quiet() {
+            self.memory.forget_accesses();
+        }
+    }
+
+    /// What went wrong in a stream, which works again from now on.
+    pub fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
+        let failure = self.streams.get_mut(stream.0)?.failure.take()?;
+        Some(Failure::report(&failure))
+    }
+
+    fn remove_if_over(&mut self, stream: u64) {
+        if self.streams.get(stream).is_some_and(Stream::is_over) {
+            self.streams.remove(stream);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The allocations of a simulated device, in device memory and in pinned host memory.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::block::{Block, Fill};
+use super::fault;
+use super::history::{Accessor, Conflict, History};
+use super::order::Order;
+use crate::driver::DriverResult;
+
+/// Which of the two memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Device,
+    Pinned,
+}
+
+impl Place {
+    /// What a new allocation holds.
+    pub fn fill(self) -> Fill {
+        match self {
+            Self::Device => Fill::Poison,
+            Self::Pinned => Fill::Zero,
+        }
+    }
+
+    /// In bytes.
+    pub fn align(self) -> usize {
+        match self {
+            Self::Device => 256,
+            Self::Pinned => 64,
+        }
+    }
+}
+
+/// Bytes that a command reads or writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    pub start: usize,
+    pub bytes: usize,
+    pub write: bool,
+    /// Where the bytes must be; `None` accepts both memories.
+    pub place: Option<Place>,
+}
+
+#[derive(Debug)]
+struct Allocation {
+    block: Block,
+    bytes: usize,
+    place: Place,
+    history: History,
+    /// The caller has tried to free it too early, and was refused.
+    given_up: bool,
+}
+
+/// Every live allocation, by address.
+#[derive(Debug)]
+pub(super) struct Memory {
+    allocations: BTreeMap<usize, Allocation>,
+    device_free: u64,
+    pinned_free: u64,
+}
+
+impl Memory {
+    pub fn new(device: u64, pinned: u64) -> Self {
+        Self { allocations: BTreeMap::new(), device_free: device, pinned_free: pinned }
+    }
+
+    pub fn device_free(&self) -> u64 {
+        self.device_free
+    }
+
+    /// Sets `bytes` aside, if so many are free.
+    pub fn reserve(&mut self, call: &'static str, bytes: usize, place: Place) -> DriverResult<()> {
+        let free = self.free_bytes(place);
+        let cost = cost(bytes, place).filter(|cost| cost <= free);
+        let cost = cost.ok_or_else(|| fault::out_of_memory(call, bytes, *free))?;
+        *free -= cost;
+        Ok(())
+    }
+
+    /// Undoes [`reserve`](Self::reserve).
+    pub fn unreserve(&mut self, bytes: usize, place: Place) {
+        *self.free_bytes(place) += cost(bytes, place).unwrap_or(0);
+    }
+
+    /// Adds an allocation for which the bytes have been reserved.
+    pub fn insert(&mut self, block: Block, bytes: usize, place: Place) {
+        let start = block.start().addr().get();
+        let allocation = Allocation { block, bytes, place, history: History::default(), given_up: false };
+        self.allocations.insert(start, allocation);
+    }
+
+    /// Takes out what starts at `start`, unless the host has not waited for everything that uses it.
+    pub fn remove(
+        &mut self,
+        call: &'static str,
+        start: usize,
+        place: Place,
+        order: &Order,
+    ) -> DriverResult<Block> {
+        let allocation = self.allocations.get_mut(&start).filter(|allocation| allocation.place == place);
+        let nothing = || fault::invalid_value(call, format!("nothing is allocated at {start:#x}"));
+        let allocation = allocation.ok_or_else(nothing)?;
+        let users = allocation.history.users(order);
+        if !users.is_empty() {
+            allocation.given_up = true;
+            return Err(fault::in_use(call, &users));
+        }
+        let allocation = self.allocations.remove(&start).ok_or_else(nothing)?;
+        self.unreserve(allocation.bytes, place);
+        Ok(allocation.block)
+    }
+
+    /// Checks that the bytes lie in one live allocation.
+    pub fn check(&self, call: &'static str, span: Span) -> DriverResult<()> {
+        let Span { start, bytes, place, .. } = span;
+        let found = self.allocations.range(..=start).next_back();
+        let fits = found.is_some_and(|(first, allocation)| {
+            let offset = start - first;
+            offset <= allocation.bytes
+                && bytes <= allocation.bytes - offset
+                && place.is_none_or(|place| place == allocation.place)
+        });
+        if fits {
+            return Ok(());
+        }
+        let memory = match place {
+            Some(Place::Device) => "device memory",
+            Some(Place::Pinned) => "pinned host memory",
+            None => "memory",
+        };
+        let description = format!("{bytes} bytes at {start:#x} do not lie within one allocation of {memory}");
+        Err(fault::invalid_value(call, description))
+    }
+
+    /// Notes an access that [`check`](Self::check) has let pass, and says whether it races with an earlier one.
+    pub fn access(&mut self, order: &Order, span: Span, accessor: Accessor) -> Option<Conflict> {
+        let bytes = Range { start: span.start, end: span.start + span.bytes };
+        let (_, allocation) = self.allocations.range_mut(..=span.start).next_back()?;
+        allocation.history.access(order, bytes, span.write, accessor)
+    }
+
+    /// The host has waited for everything.
+    pub fn forget_accesses(&mut self) {
+        for allocation in self.allocations.values_mut() {
+            allocation.history.clear();
+        }
+    }
+
+    fn free_bytes(&mut self, place: Place) -> &mut u64 {
+        match place {
+            Place::Device => &mut self.device_free,
+            Place::Pinned => &mut self.pinned_free,
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        for (_, allocation) in std::mem::take(&mut self.allocations) {
+            // Pinned memory that the caller never freed may still be in the caller's hands as ordinary memory.
+            if allocation.place == Place::Pinned && !allocation.given_up {
+                std::mem::forget(allocation.block);
+            }
+        }
+    }
+}
+
+/// What an allocation takes of the memory: whole units of its alignment.
+fn cost(bytes: usize, place: Place) -> Option<u64> {
+    Some(bytes.max(1).checked_next_multiple_of(place.align())? as u64)
+}

@@ -1,0 +1,299 @@
+//! The simulated device: a GPU's streams, events, copies and launches on the CPU, with a virtual clock.
+//!
+//! Enqueueing only puts commands into streams. They are carried out when the host waits for a stream or an event, as a
+//! discrete-event simulation ([`timed`]) that runs until what is waited for is complete. So a program that reads a
+//! result, or frees memory, before it has waited sees exactly that: the result is not there, the memory is in use.
+//! Time is virtual and follows from the program and the [`Spec`] alone, so it is the same in every run (as long as
+//! one host thread uses the device; threads share one virtual clock, in the order in which they really run).
+//!
+//! Apart from the simulation, and sharing no code with it, a race checker ([`order`], [`history`]) follows what
+//! streams, events and waits on the host order. Work that races with earlier work is not carried out: it fails, as a
+//! launch does whose host body panics.
+//!
+//! # Failures
+//! A failure belongs to the streams that it reaches. From the command that failed on, its stream carries out no more
+//! work, and neither does any stream from the point on where it waits for an event that was recorded after the
+//! failure. Events are still recorded and waited for, so nothing hangs; what the failure does not reach goes on. Each
+//! stream that was reached reports the error from its next `synchronize_stream`, once, and works again after that; an
+//! event recorded after the failure reports it until its stream has. So after an error, synchronising with every
+//! stream of a run leaves the device as good as new. (A GPU would be lost until the process ends.)
+
+mod adversary;
+mod block;
+mod fault;
+mod handles;
+mod history;
+mod machine;
+mod memory;
+mod model;
+mod order;
+mod queue;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod timed;
+mod wait;
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use self::block::Block;
+use self::machine::Machine;
+use self::memory::{Place, Span};
+use self::queue::{Action, Engine, Work};
+pub use self::spec::Spec;
+use crate::driver::{
+    DevicePtr, Driver, DriverResult, Info, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
+};
+use crate::error::{Error, ErrorKind};
+use crate::kernel::KernelInfo;
+
+/// A simulated device.
+pub(crate) struct Sim {
+    info: Info,
+    machine: Mutex<Machine>,
+    /// Signalled when a job has been carried out, if a thread waits for that.
+    executed: Condvar,
+}
+
+impl Sim {
+    pub(crate) fn new(spec: Spec) -> Self {
+        let machine = Mutex::new(Machine::new(&spec));
+        let info = Info {
+            name: spec.name,
+            memory: spec.memory,
+            compute_capability: spec.compute_capability,
+            multiprocessors: spec.multiprocessors,
+            priorities: spec.priorities,
+            max_shared: spec.max_shared,
+            simulated: true,
+        };
+        Self { info, machine, executed: Condvar::new() }
+    }
+
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        // Nothing of the user's runs under the lock, so a panic cannot leave the machine half-changed.
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn allocate_in(&self, call: &'static str, bytes: usize, place: Place) -> DriverResult<NonNull<u8>> {
+        let bytes = bytes.max(1);
+        self.machine().memory.reserve(call, bytes, place)?;
+        // Not under the lock: filling a large block takes a while.
+        let block = Block::new(bytes, place.align(), place.fill());
+        let mut machine = self.machine();
+        let Some(block) = block else {
+            machine.memory.unreserve(bytes, place);
+            return Err(fault::out_of_memory(call, bytes, machine.memory.device_free()));
+        };
+        let start = block.start();
+        machine.memory.insert(block, bytes, place);
+        Ok(start)
+    }
+
+    fn free_in(&self, call: &'static str, start: usize, place: Place) -> DriverResult<()> {
+        let mut machine = self.machine();
+        let Machine { memory, order, .. } = &mut *machine;
+        let block = memory.remove(call, start, place, order)?;
+        drop(machine);
+        drop(block);
+        Ok(())
+    }
+
+    fn enqueue(
+        &self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        spans: &[Span],
+        work: impl FnOnce(&mut Machine) -> Work,
+    ) -> DriverResult<()> {
+        let mut machine = self.machine();
+        machine.check(call, stream, spans)?;
+        let work = work(&mut machine);
+        machine.enqueue_work(call, stream, tag, spans, work)
+    }
+
+    fn copy(
+        &self,
+        call: &'static str,
+        [to, from]: [(usize, Place); 2],
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let spans = [
+            Span { start: from.0, bytes, write: false, place: Some(from.1) },
+            Span { start: to.0, bytes, write: true, place: Some(to.1) },
+        ];
+        // Copying nothing accesses nothing, so the addresses do not matter.
+        let spans = if bytes == 0 { &[] } else { &spans[..] };
+        if from.0.abs_diff(to.0) < bytes {
+            return Err(fault::invalid_value(call, "the two ranges overlap"));
+        }
+        self.enqueue(call, stream, tag, spans, |machine| {
+            let (engine, traffic) = match (from.1, to.1) {
+                (Place::Pinned, _) => (Engine::CopyToDevice, bytes as f64),
+                (Place::Device, Place::Pinned) => (Engine::CopyToHost, bytes as f64),
+                // Reads and writes device memory.
+                (Place::Device, Place::Device) => (Engine::Compute, 2.0 * bytes as f64),
+            };
+            let action = Action::Copy { to: to.0, from: from.0, bytes };
+            Work { engine, latency: machine.model.copy_latency, bytes: traffic, action, fault: None }
+        })
+    }
+}
+
+impl Driver for Sim {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn free_memory(&self) -> DriverResult<u64> {
+        Ok(self.machine().memory.device_free())
+    }
+
+    fn allocate(&self, bytes: usize) -> DriverResult<DevicePtr> {
+        let start = self.allocate_in("cuMemAlloc", bytes, Place::Device)?;
+        Ok(DevicePtr(start.addr().get() as u64))
+    }
+
+    unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
+        self.free_in("cuMemFree", address(ptr), Place::Device)
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_in("cuMemHostAlloc", bytes, Place::Pinned)
+    }
+
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
+        self.free_in("cuMemFreeHost", ptr.addr().get(), Place::Pinned)
+    }
+
+    fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        let (least, greatest) = self.info.priorities;
+        let priority = priority.min(least).max(greatest);
+        Ok(self.machine().create_stream(priority))
+    }
+
+    unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
+        self.machine().destroy_stream("cuStreamDestroy", stream)
+    }
+
+    unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()> {
+        self.wait_for_stream(stream)
+    }
+
+    fn create_event(&self) -> DriverResult<RawEvent> {
+        Ok(RawEvent(self.machine().events.insert(None)))
+    }
+
+    unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {
+        let removed = self.machine().events.remove(event.0);
+        removed.map(drop).ok_or_else(|| fault::invalid_handle("cuEventDestroy", "event"))
+    }
+
+    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        self.machine().record("cuEventRecord", event, stream, tag)
+    }
+
+    unsafe fn wait(&self, stream: RawStream, event: RawEvent, tag: Tag) -> DriverResult<()> {
+        self.machine().wait("cuStreamWaitEvent", stream, event, tag)
+    }
+
+    unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
+        let call = "cuEventSynchronize";
+        let latest = self.machine().latest(call, event)?;
+        latest.map_or(Ok(()), |record| self.wait_for_record(call, &record))
+    }
+
+    unsafe fn copy_to_device(
+        &self,
+        to: DevicePtr,
+        from: *const u8,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let ends = [(address(to), Place::Device), (from.addr(), Place::Pinned)];
+        self.copy("cuMemcpyHtoDAsync", ends, bytes, stream, tag)
+    }
+
+    unsafe fn copy_to_host(
+        &self,
+        to: *mut u8,
+        from: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let ends = [(to.addr(), Place::Pinned), (address(from), Place::Device)];
+        self.copy("cuMemcpyDtoHAsync", ends, bytes, stream, tag)
+    }
+
+    unsafe fn copy_on_device(
+        &self,
+        to: DevicePtr,
+        from: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let ends = [(address(to), Place::Device), (address(from), Place::Device)];
+        self.copy("cuMemcpyDtoDAsync", ends, bytes, stream, tag)
+    }
+
+    fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error> {
+        if !kernel.has_host_body {
+            return Err(ErrorKind::NoHostBody { kernel: kernel.name }.into());
+        }
+        Ok(RawFunction {
+            handle: std::ptr::from_ref(kernel).addr() as u64,
+            max_threads_per_block: kernel.max_threads_per_block.unwrap_or(1024).min(1024),
+            static_shared: 0,
+        })
+    }
+
+    unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let accesses = launch.accesses.iter().filter(|access| access.bytes > 0);
+        let spans: Vec<_> = accesses
+            .map(|access| {
+                let start = address(access.ptr);
+                Span { start, bytes: access.bytes, write: access.write, place: None }
+            })
+            .collect();
+        let bytes = spans.iter().map(|span| span.bytes as f64).sum();
+        // Made before the lock is taken, and dropped after it is released where the launch is refused: both run code
+        // that is not this module's.
+        let body = (launch.host)();
+        self.enqueue("cuLaunchKernel", stream, tag, &spans, |machine| Work {
+            engine: Engine::Compute,
+            latency: machine.model.launch_latency,
+            bytes,
+            action: Action::Body(body),
+            fault: None,
+        })
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::from_nanos(self.machine().host.round() as u64)
+    }
+
+    fn host_copied(&self, bytes: usize) {
+        let mut machine = self.machine();
+        machine.host += bytes as f64 / machine.model.host_memcpy;
+    }
+}
+
+/// Device memory is memory of this process.
+fn address(ptr: DevicePtr) -> usize {
+    ptr.0 as usize
+}
+
+impl fmt::Debug for Sim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sim").field("name", &self.info.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,52 @@
+//! [`Model`]: a [`Spec`] in the units that the simulation reckons in.
+
+use std::time::Duration;
+
+use super::spec::Spec;
+
+/// Virtual time, in nanoseconds.
+pub(super) type Nanos = f64;
+
+/// Costs in nanoseconds and rates in bytes a nanosecond, all of them finite.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub to_device: f64,
+    pub to_host: f64,
+    pub duplex: f64,
+    pub memory_rate: f64,
+    pub host_memcpy: f64,
+    pub copy_latency: Nanos,
+    pub launch_latency: Nanos,
+    pub event_latency: Nanos,
+    pub host_call: Nanos,
+    pub event_call: Nanos,
+    pub concurrent_kernels: usize,
+}
+
+impl Model {
+    pub fn new(spec: &Spec) -> Self {
+        let duplex = if spec.duplex > 0.0 { spec.duplex.clamp(1e-3, 1.0) } else { 1.0 };
+        Self {
+            to_device: rate(spec.to_device),
+            to_host: rate(spec.to_host),
+            duplex,
+            memory_rate: rate(spec.memory_rate),
+            host_memcpy: rate(spec.host_memcpy),
+            copy_latency: nanos(spec.copy_latency),
+            launch_latency: nanos(spec.launch_latency),
+            event_latency: nanos(spec.event_latency),
+            host_call: nanos(spec.host_call),
+            event_call: nanos(spec.event_call),
+            concurrent_kernels: spec.concurrent_kernels.max(1) as usize,
+        }
+    }
+}
+
+fn rate(bytes_per_second: f64) -> f64 {
+    // The bounds keep every quotient finite; neither is near a rate that exists.
+    if bytes_per_second > 0.0 { (bytes_per_second / 1e9).clamp(1e-12, 1e30) } else { 1e30 }
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    duration.as_secs_f64() * 1e9
+}

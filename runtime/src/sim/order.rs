@@ -1,0 +1,146 @@
+//! Happens-before, as vector clocks of the streams, the events and the host.
+//!
+//! This is the race checker's half of the simulator: it sees what is enqueued and what the host waits for, and knows
+//! nothing of how or when the commands are carried out.
+
+/// How far each lane had got at some point of the program.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clock(Vec<u64>);
+
+impl Clock {
+    fn at(&self, lane: Lane) -> u64 {
+        self.0.get(lane.0 as usize).copied().unwrap_or(0)
+    }
+
+    fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+}
+
+/// A component of the clocks: one for each stream that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lane(u32);
+
+/// One command's place: the `count`-th of its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub lane: Lane,
+    count: u64,
+}
+
+#[derive(Debug)]
+struct LaneState {
+    /// What every command enqueued on the lane from now on comes after.
+    clock: Clock,
+    count: u64,
+    /// The host's waits that `clock` includes.
+    host_waits: u64,
+    open: bool,
+}
+
+/// The order of everything enqueued so far.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    lanes: Vec<LaneState>,
+    /// What the host has waited for, and so everything enqueued from now on comes after.
+    host: Clock,
+    host_waits: u64,
+}
+
+impl Order {
+    /// A lane for a new stream.
+    pub fn open(&mut self) -> Lane {
+        // A lane may be used again once the host has waited for all of it: then "after the old stream's commands" is
+        // true of everything enqueued from now on, and the shared component says nothing false.
+        let free = self.indices().find(|&lane| !self.state(lane).open && self.is_quiet(lane));
+        if let Some(lane) = free {
+            let state = &mut self.lanes[lane.0 as usize];
+            // What the old stream had waited for is nothing to the new one.
+            *state = LaneState {
+                clock: self.host.clone(),
+                count: state.count,
+                host_waits: self.host_waits,
+                open: true,
+            };
+            return lane;
+        }
+        let lane = Lane(u32::try_from(self.lanes.len()).expect("fewer than 2^32 streams fit memory"));
+        self.lanes.push(LaneState { clock: Clock::default(), count: 0, host_waits: 0, open: true });
+        lane
+    }
+
+    /// The lane's stream is destroyed. What it has enqueued still counts.
+    pub fn close(&mut self, lane: Lane) {
+        self.lanes[lane.0 as usize].open = false;
+    }
+
+    /// A command is enqueued.
+    pub fn enqueue(&mut self, lane: Lane) -> Moment {
+        let state = self.catch_up(lane);
+        state.count += 1;
+        let count = state.count;
+        let index = lane.0 as usize;
+        if state.clock.0.len() <= index {
+            state.clock.0.resize(index + 1, 0);
+        }
+        state.clock.0[index] = count;
+        Moment { lane, count }
+    }
+
+    /// What an event that is recorded now stands for.
+    pub fn record(&mut self, lane: Lane) -> Clock {
+        self.catch_up(lane).clock.clone()
+    }
+
+    /// The lane waits for an event.
+    pub fn wait(&mut self, lane: Lane, event: &Clock) {
+        self.lanes[lane.0 as usize].clock.join(event);
+    }
+
+    /// The host has waited for everything in `clock`.
+    pub fn host_waited(&mut self, clock: &Clock) {
+        self.host.join(clock);
+        self.host_waits += 1;
+    }
+
+    /// Whether `moment` comes before the next command of `lane`.
+    pub fn is_before(&self, moment: Moment, lane: Lane) -> bool {
+        self.state(lane).clock.at(moment.lane) >= moment.count
+    }
+
+    /// Whether the host has waited for `moment`, so that everything from now on comes after it.
+    pub fn is_over(&self, moment: Moment) -> bool {
+        self.host.at(moment.lane) >= moment.count
+    }
+
+    /// Whether the host has waited for everything.
+    pub fn all_quiet(&self) -> bool {
+        self.indices().all(|lane| self.is_quiet(lane))
+    }
+
+    fn is_quiet(&self, lane: Lane) -> bool {
+        self.host.at(lane) >= self.state(lane).count
+    }
+
+    fn catch_up(&mut self, lane: Lane) -> &mut LaneState {
+        let state = &mut self.lanes[lane.0 as usize];
+        if state.host_waits != self.host_waits {
+            state.host_waits = self.host_waits;
+            state.clock.join(&self.host);
+        }
+        state
+    }
+
+    fn state(&self, lane: Lane) -> &LaneState {
+        &self.lanes[lane.0 as usize]
+    }
+
+    fn indices(&self) -> impl Iterator<Item = Lane> + use<> {
+        (0..self.lanes.len() as u32).map(Lane)
+    }
+}

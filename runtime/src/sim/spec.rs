@@ -1,0 +1,186 @@
+//! [`Spec`]: what a simulated device is like.
+
+use std::time::Duration;
+
+/// What a simulated device is like: its sizes and how fast it is.
+///
+/// Start from a preset and change what matters:
+///
+/// ```
+/// use thalweg::{Device, Spec};
+///
+/// let small = Device::simulated(Spec::h200().with_memory(64 << 20));
+/// assert_eq!(small.memory(), 64 << 20);
+/// ```
+///
+/// A rate that is zero, negative or not a number means that the work takes no time.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Spec {
+    /// The device's name, `simulated H200`.
+    pub name: String,
+    /// Device memory, in bytes.
+    pub memory: u64,
+    /// Page-locked host memory that may be allocated at a time, in bytes.
+    pub pinned_memory: u64,
+    /// Compute capability, `(9, 0)` for Hopper.
+    pub compute_capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Shared memory that a block may use, static and dynamic together, in bytes.
+    pub max_shared: u32,
+    /// Kernels that may execute at the same time, at least 1.
+    pub concurrent_kernels: u32,
+    /// Stream priorities, `(least, greatest)`; numerically lower is more urgent.
+    pub priorities: (i32, i32),
+    /// Rate of a copy from pinned host memory to the device while nothing is copied the other way, in bytes a second.
+    pub to_device: f64,
+    /// Rate of a copy from the device to pinned host memory while nothing is copied the other way, in bytes a second.
+    pub to_host: f64,
+    /// Share of its rate that each direction keeps while both are copying, above 0 and at most 1.
+    pub duplex: f64,
+    /// Rate at which kernels and copies on the device get through device memory, all together, in bytes a second.
+    pub memory_rate: f64,
+    /// Rate at which the host copies between pageable and pinned memory, all its copy threads together, in bytes a
+    /// second.
+    pub host_memcpy: f64,
+    /// From the start of a copy until its first byte moves.
+    pub copy_latency: Duration,
+    /// From the start of a kernel until it touches its first byte.
+    pub launch_latency: Duration,
+    /// From the completion of an event on one stream until another stream that waits for it goes on.
+    pub event_latency: Duration,
+    /// What a call that enqueues a copy or a launch costs the host.
+    pub host_call: Duration,
+    /// What a call that records an event, or makes a stream wait for one, costs the host.
+    pub event_call: Duration,
+    pub(super) adversary: Option<u64>,
+}
+
+impl Spec {
+    /// An H200 on PCIe 5 x16. Its copy rates, contention, copy latency and host costs are measured ones.
+    pub fn h200() -> Self {
+        Self {
+            name: "simulated H200".to_owned(),
+            memory: 150_754_820_096,
+            pinned_memory: 1 << 40,
+            compute_capability: (9, 0),
+            multiprocessors: 132,
+            max_shared: 227 << 10,
+            concurrent_kernels: 128,
+            priorities: (0, -5),
+            to_device: 55.3e9,
+            to_host: 55.3e9,
+            // 1 GiB in and 1 GiB out at the same time take 21.1 ms: 50.9 GB/s each way.
+            duplex: 0.9203,
+            memory_rate: 4.2e12,
+            host_memcpy: 72e9,
+            copy_latency: Duration::from_nanos(2_400),
+            launch_latency: Duration::from_nanos(2_500),
+            event_latency: Duration::from_nanos(1_000),
+            host_call: Duration::from_nanos(1_800),
+            event_call: Duration::from_nanos(250),
+            adversary: None,
+        }
+    }
+
+    /// An A100 with 80 GiB on PCIe 4 x16, from published figures.
+    pub fn a100() -> Self {
+        Self {
+            name: "simulated A100".to_owned(),
+            memory: 80 << 30,
+            compute_capability: (8, 0),
+            multiprocessors: 108,
+            max_shared: 163 << 10,
+            to_device: 25.0e9,
+            to_host: 26.0e9,
+            duplex: 0.85,
+            memory_rate: 1.75e12,
+            host_memcpy: 40e9,
+            copy_latency: Duration::from_nanos(2_800),
+            launch_latency: Duration::from_nanos(3_000),
+            event_latency: Duration::from_nanos(1_200),
+            host_call: Duration::from_nanos(2_000),
+            event_call: Duration::from_nanos(300),
+            ..Self::h200()
+        }
+    }
+
+    /// A GeForce RTX 4090 on PCIe 4 x16, from published figures.
+    pub fn rtx4090() -> Self {
+        Self {
+            name: "simulated RTX 4090".to_owned(),
+            memory: 24 << 30,
+            compute_capability: (8, 9),
+            multiprocessors: 128,
+            max_shared: 99 << 10,
+            to_device: 25.0e9,
+            to_host: 26.0e9,
+            duplex: 0.85,
+            memory_rate: 0.92e12,
+            host_memcpy: 30e9,
+            ..Self::h200()
+        }
+    }
+
+    /// A T4 on PCIe 3 x16, from published figures.
+    pub fn t4() -> Self {
+        Self {
+            name: "simulated T4".to_owned(),
+            memory: 15 << 30,
+            compute_capability: (7, 5),
+            multiprocessors: 40,
+            max_shared: 64 << 10,
+            to_device: 12.2e9,
+            to_host: 12.9e9,
+            duplex: 0.85,
+            memory_rate: 0.24e12,
+            host_memcpy: 20e9,
+            copy_latency: Duration::from_nanos(3_500),
+            launch_latency: Duration::from_nanos(4_000),
+            event_latency: Duration::from_nanos(1_500),
+            host_call: Duration::from_nanos(2_500),
+            event_call: Duration::from_nanos(400),
+            ..Self::h200()
+        }
+    }
+
+    /// Sets [`memory`](Self::memory), in bytes.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Sets [`pinned_memory`](Self::pinned_memory), in bytes.
+    #[must_use]
+    pub fn with_pinned_memory(mut self, bytes: u64) -> Self {
+        self.pinned_memory = bytes;
+        self
+    }
+
+    /// Sets [`concurrent_kernels`](Self::concurrent_kernels).
+    #[must_use]
+    pub fn with_concurrent_kernels(mut self, kernels: u32) -> Self {
+        self.concurrent_kernels = kernels;
+        self
+    }
+
+    /// Runs operations in a random order that the streams and events allow, not in the order of time.
+    ///
+    /// Any order of the operations that are enqueued may come up, so a program that is correct on such a device for
+    /// every `seed` depends on its streams and events only, never on how long something takes. One seed always gives
+    /// the same orders. The clock goes on as if operations never overlapped.
+    #[must_use]
+    pub fn adversarial(mut self, seed: u64) -> Self {
+        self.adversary = Some(seed);
+        self
+    }
+}
+
+impl Default for Spec {
+    /// [`Spec::h200`].
+    fn default() -> Self {
+        Self::h200()
+    }
+}

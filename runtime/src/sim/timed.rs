@@ -1,0 +1,144 @@
+//! Carrying out work in the order of virtual time.
+//!
+//! Three engines take work from the streams: one copies to the device, one to the host, one computes. Each copy engine
+//! has one copy at a time; the compute engine has several kernels, which share the rate of device memory. Work first
+//! waits for its latency and then gets its bytes through at a rate that changes only when other work starts or ends, so
+//! time goes from one such change to the next.
+
+use super::machine::{Job, Machine, Progress};
+use super::model::Nanos;
+use super::queue::{Action, Engine, Step};
+use crate::driver::Tag;
+
+/// Work that an engine is at.
+pub(super) struct Active {
+    stream: u64,
+    priority: i32,
+    tag: Tag,
+    engine: Engine,
+    action: Action,
+    /// When the latency is over.
+    transfer_at: Nanos,
+    transferring: bool,
+    remaining: f64,
+    /// In bytes a nanosecond, while transferring.
+    rate: f64,
+}
+
+impl Machine {
+    pub(super) fn step_timed(&mut self) -> Progress {
+        while let Some(stream) = self.next_to_start() {
+            self.start(stream);
+        }
+        self.set_rates();
+        self.advance()
+    }
+
+    /// The stream whose work is to start now: the most urgent, and of those the one that was enqueued first.
+    fn next_to_start(&self) -> Option<u64> {
+        let candidates = self.streams.iter().filter_map(|(handle, stream)| {
+            let (command, work) = stream.ready(self.now)?;
+            self.has_room(work.engine).then_some((stream.priority, command.sequence, handle))
+        });
+        candidates.min().map(|(_, _, handle)| handle)
+    }
+
+    fn has_room(&self, engine: Engine) -> bool {
+        let limit = match engine {
+            Engine::CopyToDevice | Engine::CopyToHost => 1,
+            Engine::Compute => self.model.concurrent_kernels,
+        };
+        self.active.iter().filter(|active| active.engine == engine).count() < limit
+    }
+
+    fn start(&mut self, handle: u64) {
+        let Some(stream) = self.streams.get_mut(handle) else {
+            return;
+        };
+        let Some(command) = stream.queue.pop_front() else {
+            return;
+        };
+        let Step::Work(work) = command.step else {
+            return;
+        };
+        stream.busy = true;
+        self.active.push(Active {
+            stream: handle,
+            priority: stream.priority,
+            tag: command.tag,
+            engine: work.engine,
+            action: work.action,
+            transfer_at: self.now + work.latency,
+            transferring: false,
+            remaining: work.bytes,
+            rate: 0.0,
+        });
+    }
+
+    fn set_rates(&mut self) {
+        let model = &self.model;
+        let transferring = || self.active.iter().filter(|active| active.transferring);
+        let is_copying = |engine| transferring().any(|active| active.engine == engine);
+        let both_ways = is_copying(Engine::CopyToDevice) && is_copying(Engine::CopyToHost);
+        let duplex = if both_ways { model.duplex } else { 1.0 };
+        let kernels = || transferring().filter(|active| active.engine == Engine::Compute);
+        // The multiprocessors take blocks of the most urgent kernels only, as long as there are any.
+        let urgent = kernels().map(|active| active.priority).min();
+        let sharing = kernels().filter(|active| Some(active.priority) == urgent).count();
+        for active in &mut self.active {
+            active.rate = match active.engine {
+                Engine::CopyToDevice => model.to_device * duplex,
+                Engine::CopyToHost => model.to_host * duplex,
+                Engine::Compute if Some(active.priority) == urgent => model.memory_rate / sharing as f64,
+                Engine::Compute => 0.0,
+            };
+        }
+    }
+
+    /// Moves time on to the next change.
+    fn advance(&mut self) -> Progress {
+        let latency = self.model.event_latency;
+        let timers = self.streams.iter().filter_map(|(handle, s)| s.timer(handle, self.now, latency));
+        let mut next = timers.fold(Nanos::INFINITY, Nanos::min);
+        let mut changing = None;
+        for (index, active) in self.active.iter().enumerate() {
+            let change = active.next_change(self.now);
+            if change < next {
+                next = change;
+                changing = Some(index);
+            }
+        }
+        if next == Nanos::INFINITY {
+            return Progress::Stuck;
+        }
+        let elapsed = next - self.now;
+        for active in self.active.iter_mut().filter(|active| active.transferring) {
+            active.remaining = (active.remaining - active.rate * elapsed).max(0.0);
+        }
+        self.now = next;
+        let Some(index) = changing else {
+            return Progress::Moved;
+        };
+        let active = &mut self.active[index];
+        if !active.transferring && active.remaining > 0.0 {
+            active.transferring = true;
+            return Progress::Moved;
+        }
+        // Not `remaining == 0`: the subtraction above may leave a rounding error, which must not keep time from moving.
+        let Active { stream, tag, action, .. } = self.active.remove(index);
+        Progress::Run(Job { stream, tag, action })
+    }
+}
+
+impl Active {
+    /// When the latency or the transfer is over, if the rate stays as it is.
+    fn next_change(&self, now: Nanos) -> Nanos {
+        if !self.transferring {
+            self.transfer_at
+        } else if self.rate > 0.0 {
+            now + self.remaining / self.rate
+        } else {
+            Nanos::INFINITY
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Waiting on the host, which is when the simulation runs.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use super::machine::{Job, Machine, Progress};
+use super::model::Nanos;
+use super::queue::{Action, Record};
+use super::{Sim, fault};
+use crate::driver::{DriverResult, RawStream};
+
+thread_local! {
+    /// The simulated devices (by address) whose host bodies this thread is in, innermost last.
+    static INSIDE: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Sim {
+    pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
+        let call = "cuStreamSynchronize";
+        self.refuse_inside(call)?;
+        let mut machine = self.machine();
+        let state = machine.stream(call, stream)?;
+        let (lane, target) = (state.lane, state.enqueued);
+        let clock = machine.order.record(lane);
+        let (mut machine, at) = self.run_until(call, machine, |machine| {
+            match machine.streams.get(stream.0) {
+                Some(stream) if stream.completed < target => None,
+                Some(stream) => Some(stream.completed_at),
+                // Another thread has destroyed the stream, and it is empty.
+                None => Some(machine.now),
+            }
+        })?;
+        machine.host_waited(at, &clock);
+        machine.take_failure(stream).map_or(Ok(()), Err)
+    }
+
+    pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
+        self.refuse_inside(call)?;
+        let machine = self.machine();
+        let complete = |_: &Machine| record.outcome.get().map(|outcome| outcome.at);
+        let (mut machine, at) = self.run_until(call, machine, complete)?;
+        machine.host_waited(at, &record.clock);
+        let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
+        failure.map_or(Ok(()), |failure| failure.pending())
+    }
+
+    /// Runs the simulation until `done` says when what the caller waits for was complete.
+    ///
+    /// Copies and host bodies are carried out without the lock, one at a time; other threads that wait meanwhile sleep.
+    fn run_until<'a>(
+        &'a self,
+        call: &'static str,
+        mut machine: MutexGuard<'a, Machine>,
+        done: impl Fn(&Machine) -> Option<Nanos>,
+    ) -> DriverResult<(MutexGuard<'a, Machine>, Nanos)> {
+        loop {
+            if let Some(at) = done(&machine) {
+                return Ok((machine, at));
+            }
+            if machine.executing {
+                machine.waiting += 1;
+                machine = self.executed.wait(machine).unwrap_or_else(PoisonError::into_inner);
+                machine.waiting -= 1;
+                continue;
+            }
+            match machine.step() {
+                Progress::Moved => {}
+                // Waits are for earlier records only, so this does not happen.
+                Progress::Stuck => return Err(fault::stuck(call)),
+                Progress::Run(job) => {
+                    let stream = job.stream;
+                    machine.executing = true;
+                    drop(machine);
+                    let result = self.execute(job);
+                    machine = self.machine();
+                    machine.executing = false;
+                    machine.finish(stream, result);
+                    if machine.waiting > 0 {
+                        self.executed.notify_all();
+                    }
+                }
+            }
+            if !machine.skipped.is_empty() {
+                // Dropping a host body drops what it has captured, which may call this device.
+                let skipped = std::mem::take(&mut machine.skipped);
+                drop(machine);
+                drop(skipped);
+                machine = self.machine();
+            }
+        }
+    }
+
+    fn execute(&self, job: Job) -> DriverResult<()> {
+        match job.action {
+            // Copies of nothing may come with any address.
+            Action::Copy { bytes: 0, .. } => Ok(()),
+            Action::Copy { to, from, bytes } => {
+                let from = ptr::with_exposed_provenance::<u8>(from);
+                let to = ptr::with_exposed_provenance_mut::<u8>(to);
+                // SAFETY: both ranges were checked to lie in live allocations of this device when the copy was
+                // enqueued, whose provenance is exposed. `Memory::remove` refuses to free them until the host has
+                // waited for the copy, so they still do. They do not overlap: two allocations differ, and
+                // `copy_on_device` refuses overlap within one. No other command is carried out meanwhile, and the
+                // caller of the copy promised not to access the host's range before it has waited.
+                unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+                Ok(())
+            }
+            Action::Body(body) => {
+                INSIDE.with_borrow_mut(|inside| inside.push(self.identity()));
+                // What a body has left half-done is the user's data, which a failed run says nothing about.
+                let result = catch_unwind(AssertUnwindSafe(body));
+                INSIDE.with_borrow_mut(|inside| inside.pop());
+                result.map_err(|payload| fault::panicked(job.tag, message(payload)))
+            }
+        }
+    }
+
+    /// A body that waited for its own device would wait for itself.
+    fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
+        let inside = INSIDE.with_borrow(|inside| inside.contains(&self.identity()));
+        if inside { Err(fault::not_permitted(call)) } else { Ok(()) }
+    }
+
+    fn identity(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+}
+
+/// What a panic says.
+fn message(payload: Box<dyn Any + Send>) -> String {
+    let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "no message".to_owned(),
+    };
+    // The payload may be anything, and its destructor may panic in turn.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    text
+}

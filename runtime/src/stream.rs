@@ -1,0 +1,66 @@
+//! Owned streams and events.
+
+use crate::device::Device;
+use crate::driver::{DriverResult, RawEvent, RawStream};
+use crate::plan::Priority;
+
+/// A stream that is destroyed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    device: Device,
+    pub(crate) raw: RawStream,
+}
+
+impl Stream {
+    pub(crate) fn new(device: &Device, priority: Priority) -> DriverResult<Self> {
+        let (least, greatest) = device.driver().info().priorities;
+        let level = match priority {
+            Priority::Default => 0,
+            Priority::High => greatest,
+            Priority::Low => least,
+            Priority::Level(level) => level,
+        };
+        let raw = device.driver().create_stream(level)?;
+        Ok(Self { device: device.clone(), raw })
+    }
+
+    /// Waits on the host for everything enqueued.
+    pub(crate) fn synchronize(&self) -> DriverResult<()> {
+        // SAFETY: `raw` is live as long as `self` is, and of this driver.
+        unsafe { self.device.driver().synchronize_stream(self.raw) }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: `raw` is live and destroyed here only.
+        let _ = unsafe { self.device.driver().destroy_stream(self.raw) };
+    }
+}
+
+/// An event without timing that is destroyed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Event {
+    device: Device,
+    pub(crate) raw: RawEvent,
+}
+
+impl Event {
+    pub(crate) fn new(device: &Device) -> DriverResult<Self> {
+        let raw = device.driver().create_event()?;
+        Ok(Self { device: device.clone(), raw })
+    }
+
+    /// Waits on the host for the latest record; returns at once if there is none.
+    pub(crate) fn synchronize(&self) -> DriverResult<()> {
+        // SAFETY: `raw` is live as long as `self` is, and of this driver.
+        unsafe { self.device.driver().synchronize_event(self.raw) }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: `raw` is live and destroyed here only.
+        let _ = unsafe { self.device.driver().destroy_event(self.raw) };
+    }
+}
