@@ -8,7 +8,7 @@ mod plan;
 mod run;
 mod stub;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote_spanned;
 use syn::ExprPath;
 
@@ -36,7 +36,7 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
     let schedule_doc = plan::documentation(&cx);
     quote_spanned! {site=>
         #(#attrs)*
-        #[doc = #schedule_doc]
+        #(#[doc = #schedule_doc])*
         #[derive(::core::fmt::Debug)]
         #vis struct #name {
             pipeline: #runtime::__private::Pipeline,
@@ -44,9 +44,6 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         }
 
         impl #name {
-            /// The streams, operations and events of this pipeline.
-            pub const PLAN: #runtime::Plan = #plan;
-
             /// Builds the pipeline on a device, as it is declared.
             ///
             /// # Errors
@@ -64,6 +61,11 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         }
 
         #build
+
+        impl #name {
+            /// The streams, operations and events of this pipeline.
+            pub const PLAN: #runtime::Plan = #plan;
+        }
     }
 }
 
@@ -75,8 +77,10 @@ fn build(cx: &Context<'_>) -> TokenStream {
         Some(depth) => quote_spanned!(site=> #depth),
         None => quote_spanned!(site=> #runtime::__private::AUTO_DEPTH),
     };
-    let loads =
-        cx.kernels().map(|(field, _, operation)| quote_spanned!(site=> #field: pipeline.load(#operation)?));
+    let loads = cx.kernels().map(|(field, _, operation)| {
+        let operation = number(operation);
+        quote_spanned!(site=> #field: pipeline.load(#operation)?)
+    });
     let reserve = cx.sizes_are_constant().then(|| {
         let chunk = chunk_size(cx);
         let size = |shape: &Shape| {
@@ -98,6 +102,11 @@ fn build(cx: &Context<'_>) -> TokenStream {
             }
         }
     }
+}
+
+/// A literal without its type, which the reader can do without.
+fn number(value: usize) -> Literal {
+    Literal::usize_unsuffixed(value)
 }
 
 /// The elements in an item.

@@ -1,6 +1,6 @@
 //! The names of generated things: readable ones, made from the user's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Ident, Span};
 use quote::ToTokens;
@@ -26,17 +26,33 @@ fn unraw(ident: &Ident) -> String {
     }
 }
 
+/// The names of one pipeline's code. Locals share one hygiene, so that no two of them may have the same name; the
+/// user's come first, and what is generated makes way.
 pub(crate) struct Names {
+    /// For each host argument, each device buffer and each stream its local.
+    pub(crate) hosts: Vec<Ident>,
+    pub(crate) buffers: Vec<Ident>,
+    pub(crate) streams: Vec<Ident>,
+    /// For each record of the schedule the event's name.
+    pub(crate) events: Vec<Ident>,
     /// For each operation the field of the kernel that it launches.
     pub(crate) kernel_of: Vec<Option<Ident>>,
     /// For each operation the local that stands for it.
     pub(crate) operations: Vec<Ident>,
-    /// For each record of the schedule the event's name.
-    pub(crate) events: Vec<Ident>,
+    pub(crate) pipeline: Ident,
+    pub(crate) call: Ident,
+    pub(crate) run: Ident,
 }
 
 impl Names {
     pub(crate) fn new(program: &Program, schedule: &Schedule) -> Self {
+        let mut taken = Taken::default();
+        let hosts = program.hosts.iter().map(|host| taken.like(&host.name)).collect();
+        let buffers = program.buffers.iter().map(|buffer| taken.like(&buffer.name)).collect();
+        let streams = program.streams.iter().map(|stream| taken.like(&stream.name)).collect();
+        let records = schedule.records.iter();
+        let events = records.map(|record| taken.unused(event_name(program, record.0 as usize))).collect();
+        let [pipeline, call, run] = ["pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
         // One field a kernel path; two paths with the same last name get different fields.
         let mut fields: BTreeMap<String, Ident> = BTreeMap::new();
         let kernel_of = program
@@ -45,16 +61,11 @@ impl Names {
             .map(|operation| {
                 let OperationKind::Launch(launch) = &operation.kind else { return None };
                 let path = launch.kernel.to_token_stream().to_string();
-                let name = last_segment(operation);
-                if !fields.contains_key(&path) {
-                    let taken =
-                        |name: &str| name == "pipeline" || fields.values().any(|field| *field == name);
-                    let field = Ident::new(&unused(name, taken), hygienic());
-                    fields.insert(path.clone(), field);
-                }
-                fields.get(&path).cloned()
+                let field = fields.entry(path).or_insert_with(|| taken.unused(last_segment(operation)));
+                Some(field.clone())
             })
             .collect();
+        // Their scope is a stage, so that those of different stages may have the same name.
         let operations = program
             .operations
             .iter()
@@ -63,21 +74,39 @@ impl Names {
                     OperationKind::Launch(_) => format!("launch_{}", last_segment(operation)),
                     _ => format!("copy_{}", source(operation)),
                 };
-                Ident::new(&name, hygienic())
+                Ident::new(&taken.free(name), hygienic())
             })
             .collect();
-        let mut taken: Vec<String> = Vec::new();
-        let events = schedule
-            .records
-            .iter()
-            .map(|record| {
-                let name =
-                    unused(event_name(program, record.0 as usize), |name| taken.iter().any(|t| t == name));
-                taken.push(name.clone());
-                Ident::new(&name, hygienic())
-            })
-            .collect();
-        Self { kernel_of, operations, events }
+        Self { hosts, buffers, streams, events, kernel_of, operations, pipeline, call, run }
+    }
+}
+
+/// The names in use.
+#[derive(Default)]
+struct Taken(BTreeSet<String>);
+
+impl Taken {
+    /// A local for a name of the user's: the same name if it is free.
+    fn like(&mut self, ident: &Ident) -> Ident {
+        let mut name = self.unused(unraw(ident));
+        name.set_span(local(ident).span());
+        name
+    }
+
+    /// A new name, like `name`.
+    fn unused(&mut self, name: String) -> Ident {
+        let name = self.free(name);
+        self.0.insert(name.clone());
+        Ident::new(&name, hygienic())
+    }
+
+    /// `name`, or `name_2`, `name_3`, … if it is taken.
+    fn free(&self, name: String) -> String {
+        if !self.0.contains(&name) {
+            return name;
+        }
+        let numbered = (2..).map(|number| format!("{name}_{number}")).find(|name| !self.0.contains(name));
+        numbered.unwrap_or(name)
     }
 }
 
@@ -113,13 +142,4 @@ fn source(operation: &Operation) -> String {
         | OperationKind::CopyOnDevice { names, .. } => unraw(&names.from),
         OperationKind::Launch(_) => String::new(),
     }
-}
-
-/// `name`, or `name_2`, `name_3`, … if it is taken.
-fn unused(name: String, taken: impl Fn(&str) -> bool) -> String {
-    if !taken(&name) {
-        return name;
-    }
-    let numbered = (2..).map(|number| format!("{name}_{number}")).find(|name| !taken(name));
-    numbered.unwrap_or(name)
 }

@@ -1,10 +1,10 @@
 //! `PLAN`, the schedule as a constant.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote_spanned;
 
-use super::Context;
 use super::names::hygienic;
+use super::{Context, number};
 use crate::lower::storage_name;
 use crate::resolve::{OperationKind, Priority};
 use crate::schedule::{Distance, Hazard};
@@ -32,19 +32,20 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
     });
     let buffers = program.buffers.iter().map(|buffer| buffer.name.to_string());
     let operations = program.operations.iter().map(|operation| {
-        let (stage, stream, text) = (operation.stage.0, operation.stream.0, &operation.text);
+        let (stage, stream) = (number(operation.stage.0), number(operation.stream.0));
+        let text = &operation.text;
         let (line, column) = position(operation.at);
         let kind = match &operation.kind {
             OperationKind::Upload { from, to, .. } => {
-                let (host, buffer) = (from.0, to.0);
+                let (host, buffer) = (number(from.0), number(to.0));
                 quote_spanned!(site=> Upload { host: #host, buffer: #buffer })
             }
             OperationKind::Download { from, to, .. } => {
-                let (host, buffer) = (to.0, from.0);
+                let (host, buffer) = (number(to.0), number(from.0));
                 quote_spanned!(site=> Download { host: #host, buffer: #buffer })
             }
             OperationKind::CopyOnDevice { from, to, .. } => {
-                let (from, to) = (from.0, to.0);
+                let (from, to) = (number(from.0), number(to.0));
                 quote_spanned!(site=> CopyOnDevice { from: #from, to: #to })
             }
             OperationKind::Launch(_) => {
@@ -59,11 +60,11 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
         }
     });
     let events = cx.schedule.records.iter().zip(&cx.names.events).map(|(record, name)| {
-        let (name, operation) = (name.to_string(), record.0 as usize);
+        let (name, operation) = (name.to_string(), number(record.0 as usize));
         quote_spanned!(site=> #private::EventPlan { name: #name, operation: #operation })
     });
     let waits = cx.schedule.waits.iter().map(|wait| {
-        let (operation, event) = (wait.to.0 as usize, cx.event_of(wait.from.0));
+        let (operation, event) = (number(wait.to.0 as usize), number(cx.event_of(wait.from.0)));
         let distance = match wait.distance {
             Distance::Same => quote_spanned!(site=> Same),
             Distance::Previous => quote_spanned!(site=> Previous),
@@ -101,12 +102,18 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
     }
 }
 
-/// What the type's documentation says of the schedule.
-pub(super) fn documentation(cx: &Context<'_>) -> String {
+/// What the type's documentation says of the schedule, line by line.
+pub(super) fn documentation(cx: &Context<'_>) -> Vec<String> {
     let program = cx.program;
-    let mut text = String::from(
-        "\n\nFor each chunk, in this order:\n\n| stage | stream | operation | waits for |\n| --- | --- | --- | --- |\n",
-    );
+    let mut lines = [
+        "",
+        " For each chunk, in this order:",
+        "",
+        " | stage | stream | operation | waits for |",
+        " | --- | --- | --- | --- |",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for (index, operation) in program.operations.iter().enumerate() {
         let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
             let event = &cx.names.events[cx.event_of(wait.from.0)];
@@ -119,15 +126,15 @@ pub(super) fn documentation(cx: &Context<'_>) -> String {
         let waits: Vec<_> = waits.collect();
         let (stage, stream) =
             (&program.stages[operation.stage.0].name, &program.streams[operation.stream.0].name);
-        text.push_str(&format!("| {stage} | {stream} | `{}` | {} |\n", operation.text, waits.join(", ")));
+        lines.push(format!(" | {stage} | {stream} | `{}` | {} |", operation.text, waits.join(", ")));
     }
-    text
+    lines
 }
 
 /// Line and column, both from 1.
-fn position(span: Span) -> (u32, u32) {
+fn position(span: Span) -> (Literal, Literal) {
     let start = span.start();
-    (u32::try_from(start.line).unwrap_or(0), u32::try_from(start.column + 1).unwrap_or(0))
+    (number(start.line), number(start.column + 1))
 }
 
 impl Context<'_> {

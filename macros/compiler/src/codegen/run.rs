@@ -4,8 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{Lifetime, spanned::Spanned};
 
-use super::names::{hygienic, local};
-use super::{Context, chunk_size, per_item};
+use super::names::{Names, hygienic, local};
+use super::{Context, chunk_size, number, per_item};
 use crate::resolve::{Argument, HostKind, LaunchArgument, Mode, Operation, OperationKind, StageId};
 use crate::schedule::Distance;
 
@@ -24,26 +24,34 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             Argument::Param(index) => (&program.params[index].name, Kind::Param(&program.params[index].ty)),
             Argument::Host(id) => {
                 let host = &program.hosts[id.0];
-                (&host.name, Kind::Host(host.kind, &host.shape.element))
+                (&cx.names.hosts[id.0], Kind::Host(host.kind, &host.shape.element))
             }
         }),
     );
-    let hosts = program.hosts.iter().map(|host| {
-        let (name, element, per_item) = (local(&host.name), &host.shape.element, per_item(&host.shape));
+    let Names { pipeline, call, run, .. } = &cx.names;
+    let hosts = program.hosts.iter().zip(&cx.names.hosts).map(|(host, name)| {
+        let (element, per_item) = (&host.shape.element, per_item(&host.shape));
         let method = Ident::new(host.kind.keyword(), site);
-        quote_spanned!(site=> let #name = call.#method::<#element>(#per_item, #name)?;)
+        quote_spanned!(site=> let #name = #call.#method::<#element>(#per_item, #name)?;)
     });
-    let buffers = program.buffers.iter().map(|buffer| {
-        let (name, element, per_item) = (local(&buffer.name), &buffer.shape.element, per_item(&buffer.shape));
-        quote_spanned!(site=> let #name = call.device::<#element>(#per_item)?;)
+    let buffers = program.buffers.iter().zip(&cx.names.buffers).map(|(buffer, name)| {
+        let (element, per_item) = (&buffer.shape.element, per_item(&buffer.shape));
+        quote_spanned!(site=> let #name = #call.device::<#element>(#per_item)?;)
     });
     let kernels: Vec<_> = cx.kernels().map(|(field, ..)| field).collect();
-    let streams = program.streams.iter().map(|stream| local(&stream.name));
+    let streams = &cx.names.streams;
     let events = &cx.names.events;
-    let events = (!events.is_empty()).then(|| quote_spanned!(site=> let [#(#events),*] = run.events();));
+    let events = (!events.is_empty()).then(|| quote_spanned!(site=> let [#(#events),*] = #run.events();));
     let chunk = program.chunk.name.clone().unwrap_or_else(|| Ident::new("c", site));
     let stages = (0..program.stages.len()).map(|index| stage(cx, StageId(index), &chunk));
     let size = chunk_size(cx);
+    // The struct's field keeps its name; the local makes way where the user's data is called so.
+    let field = Ident::new("pipeline", site);
+    let field = if *pipeline == field {
+        quote_spanned!(site=> #field)
+    } else {
+        quote_spanned!(site=> #field: #pipeline)
+    };
     quote_spanned! {site=>
         /// Runs the pipeline over all items and waits until the results are in place.
         ///
@@ -51,15 +59,16 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
         /// device. The error says where, and how much of each output is complete.
         #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        #[allow(unused_labels, reason = "they name the stages")]
         pub fn run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
-            let Self { pipeline, #(#kernels,)* } = self;
-            let mut call = pipeline.call();
+            let Self { #field, #(#kernels,)* } = self;
+            let mut #call = #pipeline.call();
             #(#hosts)*
             #(#buffers)*
-            call.run(#size, |run| {
-                let [#(#streams),*] = run.streams();
+            #call.run(#size, |#run| {
+                let [#(#streams),*] = #run.streams();
                 #events
-                for #chunk in run.chunks() {
+                for #chunk in #run.chunks() {
                     #(#stages)*
                 }
                 ::core::result::Result::Ok(())
@@ -84,7 +93,6 @@ pub(super) fn arguments<'p>(
         .map(|(name, kind)| match kind {
             Kind::Param(ty) => quote_spanned!(site=> #name: #ty),
             Kind::Host(kind, element) => {
-                let name = local(name);
                 let bound = match kind {
                     HostKind::Input => quote_spanned!(site=> Input),
                     HostKind::Output => quote_spanned!(site=> Output),
@@ -113,7 +121,6 @@ fn stage(cx: &Context<'_>, id: StageId, chunk: &Ident) -> TokenStream {
     let name = local(&cx.program.stages[id.0].name);
     let label = Lifetime::new(&format!("'{name}"), name.span());
     quote_spanned! {site=>
-        #[allow(unused_labels, reason = "names the stage")]
         #label: {
             #(#operations)*
         }
@@ -122,7 +129,7 @@ fn stage(cx: &Context<'_>, id: StageId, chunk: &Ident) -> TokenStream {
 
 fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Ident) -> TokenStream {
     let site = hygienic();
-    let stream = local(&cx.program.streams[operation.stream.0].name);
+    let (stream, run) = (&cx.names.streams[operation.stream.0], &cx.names.run);
     let name = &cx.names.operations[index];
     let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
         let event = &cx.names.events[cx.event_of(wait.from.0)];
@@ -135,26 +142,44 @@ fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Iden
         quote_spanned!(site=> #name.#method(#event)?;)
     });
     let body = match &operation.kind {
-        OperationKind::Upload { names, .. } => copy(name, "upload", &names.from, &names.to),
-        OperationKind::Download { names, .. } => copy(name, "download", &names.from, &names.to),
-        OperationKind::CopyOnDevice { names, .. } => copy(name, "copy", &names.from, &names.to),
+        OperationKind::Upload { from, to, names } => {
+            copy(name, "upload", (&cx.names.hosts[from.0], &names.from), (&cx.names.buffers[to.0], &names.to))
+        }
+        OperationKind::Download { from, to, names } => copy(
+            name,
+            "download",
+            (&cx.names.buffers[from.0], &names.from),
+            (&cx.names.hosts[to.0], &names.to),
+        ),
+        OperationKind::CopyOnDevice { from, to, names } => {
+            copy(name, "copy", (&cx.names.buffers[from.0], &names.from), (&cx.names.buffers[to.0], &names.to))
+        }
         OperationKind::Launch(launch) => launch_call(cx, index, launch),
     };
     let records =
         cx.schedule.records.iter().zip(&cx.names.events).filter(|(record, _)| record.0 as usize == index);
     let records = records.map(|(_, event)| quote_spanned!(site=> #name.record(#event)?;));
+    let index = number(index);
     quote_spanned! {site=>
-        let #name = run.on(#stream, #index, #chunk);
+        let #name = #run.on(#stream, #index, #chunk);
         #(#waits)*
         #body
         #(#records)*
     }
 }
 
-fn copy(operation: &Ident, method: &str, from: &Ident, to: &Ident) -> TokenStream {
-    let (method, from, to) = (Ident::new(method, hygienic()), local(from), local(to));
-    // A mismatch of element types is rustc's to report: at the destination's name.
+/// A copy. Each side is a local and the name as it is written there, where rustc reports a mismatch of types.
+fn copy(operation: &Ident, method: &str, from: (&Ident, &Ident), to: (&Ident, &Ident)) -> TokenStream {
+    let method = Ident::new(method, hygienic());
+    let [from, to] = [from, to].map(|(local, written)| at(local, written.span()));
     quote_spanned!(hygienic()=> #operation.#method(#from, #to)?;)
+}
+
+/// A local at another place of the user's source.
+fn at(local: &Ident, place: Span) -> Ident {
+    let mut ident = local.clone();
+    ident.set_span(Span::mixed_site().located_at(place));
+    ident
 }
 
 fn launch_call(cx: &Context<'_>, index: usize, launch: &crate::resolve::Launch) -> TokenStream {
@@ -165,23 +190,19 @@ fn launch_call(cx: &Context<'_>, index: usize, launch: &crate::resolve::Launch) 
     let shared = launch.shared.as_ref().map_or_else(|| quote_spanned!(site=> 0), ToTokens::to_token_stream);
     let args = launch.args.iter().map(|argument| match argument {
         LaunchArgument::Scalar(expr) => expr.to_token_stream(),
-        LaunchArgument::Buffer { mode, written, .. } => {
-            let Some(name) = written.buffer() else { return TokenStream::new() };
+        LaunchArgument::Buffer { buffer, mode, written } => {
             // rustc reports a wrong type at this span: the argument as it is written.
-            let at = Span::mixed_site().located_at(written.span());
+            let place = Span::mixed_site().located_at(written.span());
             let method = match mode {
                 Mode::Read => "read",
                 Mode::ReadWrite => "read_write",
                 Mode::Write => "write",
             };
-            let (method, name) = (Ident::new(method, at), local(name));
-            quote_spanned!(at=> #operation.#method(#name))
+            let name = written.buffer().map(|name| at(&cx.names.buffers[buffer.0], name.span()));
+            let method = Ident::new(method, place);
+            quote_spanned!(place=> #operation.#method(#name))
         }
     });
-    let kernel = kernel.as_ref().map(|kernel| {
-        let mut kernel = kernel.clone();
-        kernel.set_span(Span::mixed_site().located_at(launch.kernel.span()));
-        kernel
-    });
+    let kernel = kernel.as_ref().map(|kernel| at(kernel, launch.kernel.span()));
     quote_spanned!(site=> #kernel.launch(#operation.config(#grid, #block, #shared), #(#args),*)?;)
 }
