@@ -1,0 +1,232 @@
+//! What only a GPU can show. `cargo test --test gpu -- --ignored` where there is one.
+
+use thalweg::prelude::*;
+use thalweg_kernels::{grayscale, luma, saxpy};
+
+#[kernels("../cu/affine.cu")]
+unsafe extern "CUDA" {
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= z.len())]
+    safe fn affine(n: u32, a: f32, b: f32, x: &[f32], z: Out<[f32]>);
+}
+
+#[kernels("../cu/broken.cu")]
+unsafe extern "CUDA" {
+    safe fn broken(n: u32, x: &mut [f32]);
+}
+
+#[kernels("../cu/bounded.cu")]
+unsafe extern "CUDA" {
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    safe fn bounded(n: u32, x: &[i32], y: Out<[i32]>);
+}
+
+stream_pipeline! {
+    pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+        chunk c = 1000;
+        stream up: high;
+        stream math;
+        stream down: low;
+        stage load on up { copy x -> dx; copy y -> dy; }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage store on down { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    /// Two kernels with scratch between them and a copy on the device, everything on one stream for each slot.
+    pipeline PerSlot {
+        input x: [f32; 2];
+        output z: [f32; 2];
+        device t: [f32; 2];
+        chunk c = 500;
+        depth = 4;
+        stream s per slot;
+        stage work on s {
+            copy x -> dx;
+            affine<<<blocks(2 * c.len, 128), 128, 0>>>(2 * c.len as u32, 2.0, 1.0, &dx, out t);
+            copy t -> u;
+            affine<<<blocks(2 * c.len, 128), 128>>>(2 * c.len as u32, 4.0, -1.0, &u, out t);
+            copy t -> z;
+        }
+    }
+}
+
+stream_pipeline! {
+    pipeline Gray {
+        input rgb: [u8; 3];
+        output gray: [u8];
+        device d_gray: [u8];
+        chunk c = 4096;
+        stage load { copy rgb -> d_rgb; }
+        stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_gray); }
+        stage store { copy d_gray -> gray; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Broken {
+        inout x: [f32];
+        stage all { copy x -> d; broken<<<1, 32>>>(1, &mut d); copy d -> x; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Bounded {
+        param block: u32;
+        input x: [i32];
+        output y: [i32];
+        device dy: [i32];
+        chunk c = 64;
+        stage all { copy x -> dx; bounded<<<blocks(c.len, block), block>>>(c.len as u32, &dx, out dy); copy dy -> y; }
+    }
+}
+
+/// Whole numbers, so that sums and products are exact.
+fn numbers(len: usize, seed: usize) -> Vec<f32> {
+    (0..len).map(|i| ((i * 7919 + seed * 104_729) % 8191) as f32 - 4096.0).collect()
+}
+
+const LENGTHS: [usize; 8] = [0, 1, 999, 1000, 1001, 7919, 10_003, 100_000];
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn saxpy_equals_the_loop_at_every_length_and_depth() {
+    let device = Device::cuda(0).expect("a GPU");
+    for depth in [1, 2, 3, 200] {
+        let mut saxpy = Saxpy::options(&device).depth(depth).build().expect("the pipeline");
+        for len in LENGTHS {
+            let (x, start) = (numbers(len, 1), numbers(len, 2));
+            let expected: Vec<f32> = x.iter().zip(&start).map(|(x, y)| 3.0 * x + y).collect();
+            let mut y = start.clone();
+            let report = saxpy.run(3.0, &x, &mut y).expect("a run");
+            assert!(!report.simulated);
+            assert_eq!(y, expected, "Vec, length {len}, depth {depth}");
+
+            let pinned_x = PinnedBuf::from_slice(&device, &x).expect("pinned memory");
+            let mut pinned_y = PinnedBuf::from_slice(&device, &start).expect("pinned memory");
+            let report = saxpy.run(3.0, &pinned_x, &mut pinned_y).expect("a run");
+            assert_eq!(pinned_y[..], expected, "PinnedBuf, length {len}, depth {depth}");
+            assert_eq!(report.bytes_staged, 0);
+
+            let mut y = start.clone();
+            saxpy.run(3.0, &pinned_x, &mut y).expect("a run");
+            assert_eq!(y, expected, "mixed, length {len}, depth {depth}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_stream_per_slot_with_scratch_equals_the_loop() {
+    let device = Device::cuda(0).expect("a GPU");
+    let mut pipeline = PerSlot::new(&device).expect("the pipeline");
+    for len in LENGTHS {
+        let x = numbers(2 * len, 3);
+        let mut z = vec![f32::NAN; 2 * len];
+        pipeline.run(&x, &mut z).expect("a run");
+        let expected: Vec<f32> = x.iter().map(|x| 4.0 * (2.0 * x + 1.0) - 1.0).collect();
+        assert_eq!(z, expected, "length {len}");
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn both_devices_give_the_same_bytes() {
+    let rgb: Vec<u8> = (0..3 * 50_021_usize).map(|i| (i * 31 % 251) as u8).collect();
+    let run = |device: Device| {
+        let mut gray = vec![0; rgb.len() / 3];
+        Gray::new(&device).expect("the pipeline").run(&rgb, &mut gray).expect("a run");
+        gray
+    };
+    let on_gpu = run(Device::cuda(0).expect("a GPU"));
+    assert_eq!(on_gpu, run(Device::simulated(Spec::default())));
+    assert!(on_gpu.iter().zip(rgb.chunks(3)).all(|(&gray, rgb)| gray == luma([rgb[0], rgb[1], rgb[2]])));
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn two_threads_share_a_gpu() {
+    let device = Device::cuda(0).expect("a GPU");
+    assert!(device.same(&Device::cuda(0).expect("a GPU")), "one device, opened twice");
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            let device = device.clone();
+            scope.spawn(move || {
+                let mut saxpy = Saxpy::new(&device).expect("the pipeline");
+                for round in 0..20 {
+                    let (x, start) = (numbers(5000 + round, seed), numbers(5000 + round, seed + 9));
+                    let mut y = start.clone();
+                    saxpy.run(2.0, &x, &mut y).expect("a run");
+                    assert!(y.iter().zip(&x).zip(&start).all(|((y, x), start)| *y == 2.0 * x + start));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn nothing_leaks() {
+    let device = Device::cuda(0).expect("a GPU");
+    let (x, mut y) = (numbers(100_000, 1), numbers(100_000, 2));
+    Saxpy::new(&device).expect("the pipeline").run(1.0, &x, &mut y).expect("a run");
+    let before = device.free_memory().expect("the driver's answer");
+    for _ in 0..20 {
+        Saxpy::new(&device).expect("the pipeline").run(1.0, &x, &mut y).expect("a run");
+    }
+    assert_eq!(device.free_memory().expect("the driver's answer"), before);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_gpu_that_does_not_exist_is_named() {
+    let count = Device::all().expect("the GPUs").len();
+    let error = Device::cuda(99).expect_err("no such GPU");
+    assert!(
+        matches!(error.kind(), ErrorKind::NoSuchDevice { index: 99, count: n } if *n == count),
+        "{error}"
+    );
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_source_that_does_not_compile_gives_the_compilers_text() {
+    let device = Device::cuda(0).expect("a GPU");
+    let error = Broken::new(&device).expect_err("broken.cu does not compile");
+    let ErrorKind::Compile { file, log, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(*file, "../cu/broken.cu");
+    assert!(log.contains("broken.cu(4)") && log.contains("undeclared"), "{log}");
+    assert_eq!(error.place().pipeline, Some("Broken"));
+    assert_eq!(error.place().stage, Some("all"));
+    assert!(error.place().site.is_some());
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn launch_bounds_are_the_limit_and_the_next_run_works() {
+    let device = Device::cuda(0).expect("a GPU");
+    let mut pipeline = Bounded::new(&device).expect("the pipeline");
+    let x: Vec<i32> = (0..100).collect();
+    let mut y = vec![0; 100];
+    let error = pipeline.run(256, &x, &mut y).expect_err("more than the kernel's bounds");
+    assert!(matches!(error.kind(), ErrorKind::LaunchLimit { value: 256, limit: 128, .. }), "{error}");
+    assert_eq!(error.place().chunk, Some(0));
+    pipeline.run(128, &x, &mut y).expect("a run");
+    assert!(y.iter().zip(&x).all(|(y, x)| *y == x + 1));
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn more_device_memory_than_there_is() {
+    let device = Device::cuda(0).expect("a GPU");
+    let error = Saxpy::options(&device).chunk(1 << 40).build().expect_err("4 TiB a slot");
+    let ErrorKind::OutOfDeviceMemory { requested, free, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(*requested, 3 << 42);
+    assert!(*free > 0 && free < requested);
+    Saxpy::new(&device).expect("a pipeline that fits");
+}

@@ -1,0 +1,104 @@
+//! Misuse of the macros: what the compiler says, to the letter.
+//!
+//! Each case in `ui/` is one misuse; its first line says which. `TRYBUILD=overwrite` writes the `.stderr` files anew: read
+//! them before you keep them. In `ui/rustc/` the words are rustc's own, so that those cases run on one version only.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The rustc whose words `ui/rustc/*.stderr` hold.
+const BLESSED: &str = "1.95";
+
+#[test]
+fn ours() {
+    trybuild::TestCases::new().compile_fail("ui/*.rs");
+}
+
+#[test]
+fn rustcs() {
+    let version = rustc_version();
+    if is_blessed(&version) {
+        trybuild::TestCases::new().compile_fail("ui/rustc/*.rs");
+    } else {
+        println!("not run: `ui/rustc` holds the words of rustc {BLESSED}, and this is {version}");
+    }
+}
+
+#[test]
+fn the_version_is_told_apart() {
+    assert!(is_blessed("1.95.0"));
+    assert!(is_blessed("1.95.1-beta.2"));
+    assert!(!is_blessed("1.9.0"));
+    assert!(!is_blessed("1.950.0"));
+}
+
+/// A case without its `.stderr` would be blessed by whatever the compiler says; a `.stderr` without its case is stale.
+#[test]
+fn every_case_has_its_stderr_and_no_other_is_there() {
+    for folder in ["ui", "ui/rustc"] {
+        assert_eq!(stems(folder, "rs"), stems(folder, "stderr"), "cases and `.stderr` files of {folder}");
+    }
+}
+
+#[test]
+fn every_case_says_what_is_misused() {
+    for case in ["ui", "ui/rustc"].into_iter().flat_map(|folder| files(folder, "rs")) {
+        let text = std::fs::read_to_string(&case).expect("a case can be read");
+        let first = text.lines().next().unwrap_or_default();
+        let said = first.strip_prefix("// ").unwrap_or_default();
+        assert!(
+            said.ends_with('.'),
+            "the first line of {} is to say what is misused: {first}",
+            case.display()
+        );
+        let name = case.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        assert!(name.contains('-'), "{name} is to be called <area>-<misuse>");
+    }
+}
+
+/// One problem is one error, and none follows outside the macro.
+#[test]
+fn every_error_is_ours_and_has_a_code() {
+    // Cases that show two mistakes.
+    const TWO: [&str; 2] = ["two-mistakes", "syntax-two-errors"];
+    for stderr in files("ui", "stderr") {
+        let name = stderr.file_stem().and_then(OsStr::to_str).unwrap_or_default().to_owned();
+        let text = std::fs::read_to_string(&stderr).expect("a `.stderr` can be read");
+        let errors: Vec<_> =
+            text.lines().filter(|line| line.starts_with("error") || line.starts_with("warning")).collect();
+        assert_eq!(errors.len(), if TWO.contains(&name.as_str()) { 2 } else { 1 }, "{name}: {errors:?}");
+        assert!(errors.iter().all(|line| line.contains("[TW")), "{name}: {errors:?}");
+    }
+}
+
+/// `1.95.0`
+fn rustc_version() -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output().expect("rustc can be asked for its version");
+    let text = String::from_utf8(output.stdout).expect("rustc's version is text");
+    let version = text.strip_prefix("rustc ").and_then(|rest| rest.split_whitespace().next());
+    version.unwrap_or_else(|| panic!("`{text}` is no version of rustc")).to_owned()
+}
+
+fn is_blessed(version: &str) -> bool {
+    version.strip_prefix(BLESSED).is_some_and(|rest| rest.starts_with('.'))
+}
+
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = std::fs::read_dir(&folder).expect("the cases can be listed");
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("the cases can be listed").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    assert!(!files.is_empty(), "{} has no .{extension}", folder.display());
+    files.sort();
+    files
+}
+
+fn stems(folder: &str, extension: &str) -> BTreeSet<String> {
+    let stem = |path: PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    files(folder, extension).into_iter().map(stem).collect()
+}

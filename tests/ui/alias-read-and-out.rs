@@ -1,0 +1,17 @@
+// One buffer is passed both as `&` and as `out`.
+
+use thalweg::prelude::*;
+use thalweg_kernels::grayscale;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [u8];
+        chunk c = auto;
+        stage all { copy y -> dy; grayscale<<<1, 256>>>(c.len as u32, &dy, out dy); copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2; 4])?;
+    Ok(())
+}

@@ -1,0 +1,16 @@
+// `run` lacks an argument.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        inout y: [f32];
+        stage all { copy x -> dy; copy y -> t; copy t -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0_f32; 4])?;
+    Ok(())
+}

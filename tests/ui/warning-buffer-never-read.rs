@@ -1,0 +1,17 @@
+// A device buffer is written, but nothing reads it.
+
+#![deny(deprecated)] // a warning of a pipeline is the use of a deprecated constant
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy y -> d_debug; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}
