@@ -1,5 +1,6 @@
 //! What generated code uses. Not part of the interface: it changes without notice.
 
+pub use crate::cuda::compile_for;
 pub use crate::device::Device;
 pub use crate::driver::{Access, HostBody};
 pub use crate::error::Result;

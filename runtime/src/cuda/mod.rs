@@ -1,12 +1,71 @@
+//! CUDA GPUs, over cudarc's bindings of the driver and of NVRTC.
+//!
+//! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
+//! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device;
+//! [`context`], [`info`], [`pinned`], [`module`] and [`nvrtc`] each do one thing for it.
+
+mod api;
+mod context;
+mod driver;
+mod info;
+mod module;
+mod nvrtc;
+mod pinned;
+mod probe;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+pub(crate) use driver::Cuda;
+#[doc(hidden)]
+pub use nvrtc::compile_for;
+
 use crate::driver::Driver;
 use crate::error::{ErrorKind, Result};
-use std::sync::Arc;
+
+/// How many CUDA GPUs this machine has. It is found out once and stays so until the process ends.
+///
+/// # Errors
+/// There is no CUDA driver, it is too old, or it does not work. A driver without a GPU is no error.
 pub(crate) fn device_count() -> Result<usize> {
-    Ok(0)
+    static COUNT: OnceLock<Result<usize>> = OnceLock::new();
+    COUNT.get_or_init(count_devices).clone()
 }
-pub(crate) struct Cuda;
+
+fn count_devices() -> Result<usize> {
+    let api = match api::Api::get() {
+        Ok(api) => api,
+        Err(error) => {
+            return match error.kind() {
+                ErrorKind::Driver(driver) if driver.code == api::NO_DEVICE => Ok(0),
+                _ => Err(error),
+            };
+        }
+    };
+    let mut count = 0;
+    // SAFETY: `count` is a place for the result.
+    unsafe { api.cuDeviceGetCount(&mut count) }?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
 impl Cuda {
+    /// The GPU of this index, from 0: the same device as long as anyone holds it.
+    ///
+    /// # Errors
+    /// There is no CUDA driver, no such GPU, or the driver refuses it.
     pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>> {
-        Err(ErrorKind::NoSuchDevice { index, count: 0 }.into())
+        static OPEN: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
+        // Held while the device is made, so that two threads do not make two of it.
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = open.get(&index).and_then(Weak::upgrade) {
+            return Ok(device);
+        }
+        let device = Arc::new(Self::new(index)?);
+        open.insert(index, Arc::downgrade(&device));
+        Ok(device)
     }
 }

@@ -132,7 +132,7 @@ impl<'p, 'a> Call<'p, 'a> {
                 return Err(ErrorKind::OtherDevice { host });
             }
         }
-        if source.len % per_item != 0 {
+        if !source.len.is_multiple_of(per_item) {
             return Err(ErrorKind::Shape { host, len: source.len, per_item });
         }
         let items = source.len / per_item;

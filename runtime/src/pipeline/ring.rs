@@ -39,7 +39,7 @@ impl Ring {
         }
         for ((buffer, &bytes), name) in self.buffers.iter_mut().zip(slot_bytes).zip(names) {
             let stride = bytes.max(1).checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX);
-            let total = stride.checked_mul(slots).unwrap_or(usize::MAX);
+            let total = stride.saturating_mul(slots);
             if buffer.memory.as_ref().is_none_or(|memory| memory.bytes < total) {
                 // The old one goes first, so that the ring never takes more than its slots.
                 buffer.memory = None;

@@ -69,8 +69,8 @@ fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnosti
         return;
     }
     let per_item = |shape: &Shape| shape.per_item.as_ref().map_or(Some(1), value);
-    if let (Some(from_count), Some(to_count)) = (per_item(from), per_item(to)) {
-        if from_count != to_count {
+    if let (Some(from_count), Some(to_count)) = (per_item(from), per_item(to))
+        && from_count != to_count {
             diagnostics
                 .error(
                     "TW0602",
@@ -82,7 +82,6 @@ fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnosti
                 )
                 .help(format!("declare `{}` as `[{to_element}; {from_count}]`", names.to));
         }
-    }
 }
 
 fn text(tokens: &impl ToTokens) -> String {

@@ -35,7 +35,7 @@ impl Scope {
 pub(super) fn only_once(first: &mut Option<Ident>, keyword: &Ident, diagnostics: &mut Diagnostics) {
     if let Some(first) = first {
         diagnostics
-            .error("TW0303", &*keyword, format!("`{keyword}` is declared twice"))
+            .error("TW0303", keyword, format!("`{keyword}` is declared twice"))
             .note(format!("first declared at line {}", first.span().start().line))
             .help("remove one of them");
     } else {

@@ -69,11 +69,10 @@ fn ends_operation(next: Option<TokenTree>) -> bool {
 /// `&name`, `&mut name`, `out name`, or any expression.
 fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     let fork = input.fork();
-    if let Ok(argument) = buffer(&fork) {
-        if fork.is_empty() || fork.peek(Token![,]) {
+    if let Ok(argument) = buffer(&fork)
+        && (fork.is_empty() || fork.peek(Token![,])) {
             return buffer(input).map(|_| argument);
         }
-    }
     input.parse().map(Argument::Scalar).map_err(|error| expected(error, "a kernel argument"))
 }
 

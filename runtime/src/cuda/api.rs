@@ -1,0 +1,162 @@
+//! The functions of CUDA's driver that this backend calls, and the errors they return.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
+use libloading::Library;
+
+use super::probe;
+use super::table::{functions, symbol};
+use crate::driver::DriverResult;
+use crate::error::{DriverError, Error, ErrorKind};
+
+/// `CUDA_ERROR_NO_DEVICE`
+pub(super) const NO_DEVICE: u32 = 100;
+/// `CUDA_ERROR_NOT_FOUND`
+pub(super) const NOT_FOUND: u32 = 500;
+/// `CUDA_ERROR_MISALIGNED_ADDRESS`
+pub(super) const MISALIGNED_ADDRESS: u32 = 716;
+
+functions! {
+    /// What every CUDA driver since 11.0 has.
+    struct Functions, bindings sys, code CUresult;
+    fn cuInit(flags: c_uint);
+    fn cuDeviceGetCount(count: *mut c_int);
+    fn cuDeviceGet(device: *mut CUdevice, index: c_int);
+    fn cuDeviceGetName(name: *mut c_char, bytes: c_int, device: CUdevice);
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: sys::CUdevice_attribute, device: CUdevice);
+    fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
+    fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
+    fn cuCtxSetCurrent(context: CUcontext);
+    fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int);
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    fn cuMemAlloc_v2(ptr: *mut CUdeviceptr, bytes: usize);
+    fn cuMemFree_v2(ptr: CUdeviceptr);
+    fn cuMemHostAlloc(ptr: *mut *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemFreeHost(ptr: *mut c_void);
+    fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+    fn cuStreamDestroy_v2(stream: CUstream);
+    fn cuStreamSynchronize(stream: CUstream);
+    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
+    fn cuEventCreate(event: *mut CUevent, flags: c_uint);
+    fn cuEventDestroy_v2(event: CUevent);
+    fn cuEventRecord(event: CUevent, stream: CUstream);
+    fn cuEventSynchronize(event: CUevent);
+    fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
+    fn cuModuleUnload(module: CUmodule);
+    fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: sys::CUfunction_attribute, function: CUfunction);
+    fn cuFuncSetAttribute(function: CUfunction, attribute: sys::CUfunction_attribute, value: c_int);
+    fn cuLaunchKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: CUstream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    );
+}
+
+#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
+
+/// CUDA's driver, loaded and initialised.
+pub(super) struct Api {
+    functions: Functions,
+    /// Drivers have it since 12.4.
+    func_load: Option<unsafe extern "C" fn(CUfunction) -> u32>,
+}
+
+impl std::ops::Deref for Api {
+    type Target = Functions;
+
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    /// The driver of this process: looked for, checked and initialised at the first call.
+    ///
+    /// # Errors
+    /// There is none, it is too old, or it does not initialise. It stays so until the process ends.
+    pub(super) fn get() -> Result<&'static Self, Error> {
+        static API: OnceLock<Result<Api, Error>> = OnceLock::new();
+        API.get_or_init(Self::load).as_ref().map_err(Clone::clone)
+    }
+
+    fn load() -> Result<Self, Error> {
+        let library = probe::cuda_driver().map_err(|looked_for| ErrorKind::NoCudaDriver { looked_for })?;
+        let api = Self::find(library).map_err(|symbol| ErrorKind::CudaDriverTooOld { symbol })?;
+        // SAFETY: `cuInit` may be called at any time; it takes no flags yet.
+        unsafe { api.cuInit(0) }?;
+        Ok(api)
+    }
+
+    fn find(library: &'static Library) -> Result<Self, &'static str> {
+        Ok(Self {
+            functions: Functions::find(library)?,
+            // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
+            func_load: unsafe { symbol(library, "cuFuncLoad") },
+        })
+    }
+
+    /// Loads a kernel onto the device now, where the driver can be told to.
+    ///
+    /// # Safety
+    /// `function` is live and its context is current.
+    pub(super) unsafe fn load_function(&self, function: CUfunction) -> DriverResult<()> {
+        let Some(load) = self.func_load else {
+            return Ok(());
+        };
+        // SAFETY: the pointer is that of `cuFuncLoad`, and the library is never unloaded. The caller keeps the
+        // function's contract.
+        match unsafe { load(function) } {
+            0 => Ok(()),
+            code => Err(self.error("cuFuncLoad", code)),
+        }
+    }
+}
+
+impl Functions {
+    #[cold]
+    pub(super) fn error(&self, function: &'static str, code: u32) -> DriverError {
+        let unknown = "the driver has no description of this code";
+        DriverError::new(
+            // The suffix tells versions of the binary interface apart; CUDA's manual and headers have no such names.
+            function.strip_suffix("_v2").unwrap_or(function),
+            code,
+            text("cuGetErrorName", code).unwrap_or(Cow::Borrowed("CUDA_ERROR_UNKNOWN")),
+            text("cuGetErrorString", code).unwrap_or(Cow::Borrowed(unknown)),
+        )
+    }
+}
+
+/// What `cuGetErrorName` or `cuGetErrorString` says of a code. They are looked up at need: a table would report their
+/// own errors through them.
+fn text(function: &str, code: u32) -> Option<Cow<'static, str>> {
+    type Describe = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
+    let library = probe::cuda_driver().ok()?;
+    // SAFETY: the type is that of cudarc's binding, but for the codes, enums there and their integer here.
+    let describe = unsafe { symbol::<Describe>(library, function) }?;
+    let mut text = ptr::null();
+    // SAFETY: the function takes any code, and `text` is a place for its result.
+    let outcome = unsafe { describe(code, &mut text) };
+    if outcome != 0 || text.is_null() {
+        return None;
+    }
+    // SAFETY: on success the text is a NUL-terminated string of the driver's, which is never unloaded.
+    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy())
+}

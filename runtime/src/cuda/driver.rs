@@ -1,0 +1,323 @@
+//! [`Cuda`]: what a GPU does for the rest of the crate.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::{self, CUevent, CUfunction, CUstream};
+
+use super::api::{self, Api};
+use super::context::Context;
+use super::module::Modules;
+use super::{info, pinned};
+use crate::driver::{
+    DevicePtr, Driver, DriverResult, Info, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
+};
+use crate::error::{ErrorKind, Result};
+use crate::kernel::KernelInfo;
+
+/// What the trait promises of page-locked memory, in bytes.
+const PINNED_ALIGNMENT: usize = 64;
+
+/// A GPU.
+pub(crate) struct Cuda {
+    // Fields are dropped in this order: modules live in the context.
+    modules: Modules,
+    context: Context,
+    info: Info,
+    /// `THALWEG_SYNC`: wait after each operation, so that an asynchronous fault is reported by the one that caused it.
+    synchronous: bool,
+    made: Instant,
+}
+
+impl Cuda {
+    /// The GPU of this index, with its primary context.
+    pub(super) fn new(index: usize) -> Result<Self> {
+        let count = super::device_count()?;
+        if index >= count {
+            return Err(ErrorKind::NoSuchDevice { index, count }.into());
+        }
+        let api = Api::get()?;
+        let mut device = 0;
+        // SAFETY: `device` is a place for the result. The cast is exact: the driver counts devices in a C `int`.
+        unsafe { api.cuDeviceGet(&mut device, index as i32) }?;
+        let context = Context::retain(api, device)?;
+        let info = info::query(&context)?;
+        let synchronous =
+            std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
+        Ok(Self { modules: Modules::new(), context, info, synchronous, made: Instant::now() })
+    }
+
+    #[inline]
+    fn enter(&self) -> DriverResult<&'static Api> {
+        self.context.enter()
+    }
+
+    /// What follows each enqueued operation: nothing, unless `THALWEG_SYNC` asks to wait for it.
+    ///
+    /// # Safety
+    /// `stream` is live and of this device.
+    #[inline]
+    unsafe fn enqueued(&self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        if !self.synchronous {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.synchronize_stream(stream) }.map_err(|mut error| {
+            // Everything before it was waited for too: this operation is at fault, not the wait.
+            error.call = call;
+            error.tag = Some((tag.operation, tag.chunk));
+            error
+        })
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // For the modules, which are dropped next. Without it they go with the context.
+        let _ = self.enter();
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuda")
+            .field("device", &self.context.device())
+            .field("info", &self.info)
+            .field("synchronous", &self.synchronous)
+            .finish_non_exhaustive()
+    }
+}
+
+// Handles travel through the crate as numbers, since threads share them.
+
+fn stream_handle(stream: RawStream) -> CUstream {
+    ptr::with_exposed_provenance_mut(stream.0 as usize)
+}
+
+fn event_handle(event: RawEvent) -> CUevent {
+    ptr::with_exposed_provenance_mut(event.0 as usize)
+}
+
+fn function_handle(function: RawFunction) -> CUfunction {
+    ptr::with_exposed_provenance_mut(function.handle as usize)
+}
+
+impl Driver for Cuda {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn free_memory(&self) -> DriverResult<u64> {
+        let api = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are places for the results, and the context is current.
+        unsafe { api.cuMemGetInfo_v2(&mut free, &mut total) }?;
+        Ok(free as u64)
+    }
+
+    fn allocate(&self, bytes: usize) -> DriverResult<DevicePtr> {
+        let api = self.enter()?;
+        let mut ptr = 0;
+        // SAFETY: `ptr` is a place for the result, and the context is current.
+        unsafe { api.cuMemAlloc_v2(&mut ptr, bytes.max(1)) }?;
+        Ok(DevicePtr(ptr))
+    }
+
+    unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that `allocate` made it and that nothing uses it; the context is current.
+        unsafe { api.cuMemFree_v2(ptr.0) }
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        let bytes = bytes.max(1);
+        let api = self.enter()?;
+        let mut ptr: *mut c_void = ptr::null_mut();
+        // Plain pages: write-combined ones are slow to read, mapped ones are not asked for. Portable, because a
+        // buffer may be handed to pipelines on several GPUs.
+        // SAFETY: `ptr` is a place for the result, and the context is current.
+        unsafe { api.cuMemHostAlloc(&mut ptr, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }?;
+        let memory = match NonNull::new(ptr.cast::<u8>()) {
+            Some(memory) if ptr.addr().is_multiple_of(PINNED_ALIGNMENT) => memory,
+            // Allocations start at a page in all drivers known, but the manual does not promise it.
+            _ => {
+                // SAFETY: the allocation is this call's own and unused.
+                let _ = unsafe { api.cuMemFreeHost(ptr) };
+                return Err(api.error("cuMemHostAlloc", api::MISALIGNED_ADDRESS));
+            }
+        };
+        // SAFETY: the allocation has this size and is this call's own; its bytes need no value yet.
+        pinned::clear(unsafe { slice::from_raw_parts_mut(memory.as_ptr().cast::<MaybeUninit<u8>>(), bytes) });
+        Ok(memory)
+    }
+
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that `allocate_pinned` made it and that nothing uses it.
+        unsafe { api.cuMemFreeHost(ptr.as_ptr().cast()) }
+    }
+
+    fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        let api = self.enter()?;
+        let (least, greatest) = self.info.priorities;
+        // The greatest priority is the lowest number. Not `clamp`, which panics if a driver had them swapped.
+        let priority = priority.max(greatest).min(least);
+        let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is a place for the result, and the context is current.
+        unsafe { api.cuStreamCreateWithPriority(&mut stream, flags, priority) }?;
+        Ok(RawStream(stream.expose_provenance() as u64))
+    }
+
+    unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        unsafe { api.cuStreamDestroy_v2(stream_handle(stream)) }
+    }
+
+    unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        unsafe { api.cuStreamSynchronize(stream_handle(stream)) }
+    }
+
+    fn create_event(&self) -> DriverResult<RawEvent> {
+        let api = self.enter()?;
+        let flags = sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
+        let mut event = ptr::null_mut();
+        // SAFETY: `event` is a place for the result, and the context is current.
+        unsafe { api.cuEventCreate(&mut event, flags) }?;
+        Ok(RawEvent(event.expose_provenance() as u64))
+    }
+
+    unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the event is live.
+        unsafe { api.cuEventDestroy_v2(event_handle(event)) }
+    }
+
+    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live and of this device.
+        unsafe {
+            api.cuEventRecord(event_handle(event), stream_handle(stream))?;
+            self.enqueued("cuEventRecord", stream, tag)
+        }
+    }
+
+    unsafe fn wait(&self, stream: RawStream, event: RawEvent, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live and of this device; there are no flags.
+        unsafe {
+            api.cuStreamWaitEvent(stream_handle(stream), event_handle(event), 0)?;
+            self.enqueued("cuStreamWaitEvent", stream, tag)
+        }
+    }
+
+    unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the event is live.
+        unsafe { api.cuEventSynchronize(event_handle(event)) }
+    }
+
+    unsafe fn copy_to_device(
+        &self,
+        to: DevicePtr,
+        from: *const u8,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that both ranges stay allocated until the copy has
+        // completed.
+        unsafe {
+            api.cuMemcpyHtoDAsync_v2(to.0, from.cast(), bytes, stream_handle(stream))?;
+            self.enqueued("cuMemcpyHtoDAsync", stream, tag)
+        }
+    }
+
+    unsafe fn copy_to_host(
+        &self,
+        to: *mut u8,
+        from: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that both ranges stay allocated, and the host's
+        // untouched, until the copy has completed.
+        unsafe {
+            api.cuMemcpyDtoHAsync_v2(to.cast(), from.0, bytes, stream_handle(stream))?;
+            self.enqueued("cuMemcpyDtoHAsync", stream, tag)
+        }
+    }
+
+    unsafe fn copy_on_device(
+        &self,
+        to: DevicePtr,
+        from: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that both ranges, which do not overlap, stay
+        // allocated until the copy has completed.
+        unsafe {
+            api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream_handle(stream))?;
+            self.enqueued("cuMemcpyDtoDAsync", stream, tag)
+        }
+    }
+
+    fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction> {
+        self.modules.load(&self.context, &self.info, kernel)
+    }
+
+    unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        let function = function_handle(launch.function);
+        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
+        // SAFETY: the caller promises that the function came from `load`, that the stream is live, that the
+        // parameters match the kernel's, and that what they point to on the device stays allocated until it has run.
+        // The driver reads the parameters before it returns.
+        unsafe {
+            api.cuLaunchKernel(
+                function,
+                grid_x,
+                grid_y,
+                grid_z,
+                block_x,
+                block_y,
+                block_z,
+                launch.shared,
+                stream_handle(stream),
+                launch.params.as_mut_ptr(),
+                ptr::null_mut(),
+            )?;
+            self.enqueued("cuLaunchKernel", stream, tag)
+        }
+    }
+
+    fn clock(&self) -> Duration {
+        self.made.elapsed()
+    }
+
+    fn host_copied(&self, _bytes: usize) {
+        // Real time has passed by itself.
+    }
+}

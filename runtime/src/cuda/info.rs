@@ -1,0 +1,49 @@
+//! What a GPU says of itself.
+
+use std::ffi::{CStr, c_int};
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+
+use super::context::Context;
+use crate::driver::{DriverResult, Info};
+
+/// Asks the device of this context.
+pub(super) fn query(context: &Context) -> DriverResult<Info> {
+    let api = context.enter()?;
+    let device = context.device();
+
+    let mut name = [0; 256];
+    // SAFETY: the buffer has the length given.
+    unsafe { api.cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device) }?;
+    // SAFETY: the driver has written a NUL-terminated string; where it did not, the last byte is still NUL.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+
+    let mut memory = 0;
+    // SAFETY: `memory` is a place for the result.
+    unsafe { api.cuDeviceTotalMem_v2(&mut memory, device) }?;
+
+    let (mut least, mut greatest) = (0, 0);
+    // SAFETY: both are places for the results, and the context is current.
+    unsafe { api.cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }?;
+
+    let attribute = |attribute: Attribute| -> DriverResult<u32> {
+        let mut value: c_int = 0;
+        // SAFETY: `value` is a place for the result.
+        unsafe { api.cuDeviceGetAttribute(&mut value, attribute, device) }?;
+        Ok(u32::try_from(value).unwrap_or(0))
+    };
+    Ok(Info {
+        name,
+        memory: memory as u64,
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        priorities: (least, greatest),
+        // Devices without the opt-in answer 0 to the second question.
+        max_shared: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?
+            .max(attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?),
+        simulated: false,
+    })
+}
