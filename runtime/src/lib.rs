@@ -17,6 +17,9 @@ mod stream;
 pub mod __private;
 pub mod prelude;
 
+/// The crate behind [`Pod`]: derive it with `#[derive(Clone, Copy, Pod, Zeroable)]` and
+/// `#[bytemuck(crate = "thalweg::bytemuck")]`.
+pub use bytemuck;
 pub use bytemuck::Pod;
 pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
