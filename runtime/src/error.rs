@@ -383,9 +383,11 @@ impl fmt::Display for Error {
             write!(f, "\n  at {site}")?;
         }
         if let ErrorKind::Driver(error) = &self.inner.kind
-            && error.is_asynchronous() && place.operation.is_none() {
-                write!(f, "\n  help: run with THALWEG_SYNC=1 to learn which operation failed")?;
-            }
+            && error.is_asynchronous()
+            && place.operation.is_none()
+        {
+            write!(f, "\n  help: run with THALWEG_SYNC=1 to learn which operation failed")?;
+        }
         for complete in &self.inner.complete {
             let Complete { host, chunks, items } = complete;
             write!(f, "\n  `{host}` is complete up to chunk {chunks}, exclusive ({items} items)")?;

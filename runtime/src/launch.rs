@@ -230,10 +230,18 @@ view!(ViewMut, true);
 impl<T: Pod> View<T> {
     /// The memory as a slice, where device memory is host memory.
     ///
+    /// The slice borrows the view, so that a host body cannot keep it:
+    ///
+    /// ```compile_fail,E0515
+    /// fn kept(view: thalweg::__private::View<f32>) -> &'static [f32] {
+    ///     unsafe { view.slice() }
+    /// }
+    /// ```
+    ///
     /// # Safety
-    /// On the simulated device only, while it executes the launch that this view was made for; `'a` ends with it.
+    /// On the simulated device only, while it executes the launch that this view was made for; the borrow ends with it.
     #[inline]
-    pub unsafe fn slice<'a>(self) -> &'a [T] {
+    pub unsafe fn slice(&self) -> &[T] {
         // SAFETY: the view lies in one live allocation of the simulated device (it was checked when it was made),
         // aligned to 256 bytes and initialised; `T: Pod` accepts any bytes. No other launch runs at the same time, and
         // `Launch::enqueue` refused overlapping views of which one is mutable.
@@ -247,7 +255,8 @@ impl<T: Pod> ViewMut<T> {
     /// # Safety
     /// As [`View::slice`], and at most once a launch.
     #[inline]
-    pub unsafe fn slice_mut<'a>(self) -> &'a mut [T] {
+    #[allow(clippy::mut_from_ref, reason = "the memory is the device's, not the view's")]
+    pub unsafe fn slice_mut(&self) -> &mut [T] {
         // SAFETY: as in `View::slice`.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.0 as *mut T, self.len) }
     }
@@ -363,6 +372,10 @@ impl Launch<'_> {
         }
         if !operation.device().same(&function.device) {
             return operation.fail(ErrorKind::OtherDevice { host: function.name });
+        }
+        // A view does not know how long its memory lives; the run knows for how long its own does.
+        if !accesses.iter().all(|access| operation.owns(access)) {
+            return operation.fail(ErrorKind::Skipped);
         }
         let launch = RawLaunch {
             function: function.raw,

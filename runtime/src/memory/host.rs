@@ -45,6 +45,8 @@ pub struct HostSource<'a> {
     pub(crate) memory: HostMemory,
     /// In elements.
     pub(crate) len: usize,
+    /// Whether it was borrowed mutably.
+    pub(crate) writable: bool,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
@@ -55,12 +57,13 @@ pub(crate) enum HostMemory {
 }
 
 impl HostSource<'_> {
-    fn pageable<T: Pod>(ptr: *mut T, len: usize) -> Self {
-        Self { memory: HostMemory::Pageable(ptr.cast()), len, borrow: PhantomData }
+    fn pageable<T: Pod>(ptr: *mut T, len: usize, writable: bool) -> Self {
+        Self { memory: HostMemory::Pageable(ptr.cast()), len, writable, borrow: PhantomData }
     }
 
-    fn pinned<T: Pod>(buffer: &PinnedBuf<T>) -> Self {
-        Self { memory: HostMemory::Pinned(buffer.core().clone()), len: buffer.len(), borrow: PhantomData }
+    fn pinned<T: Pod>(buffer: &PinnedBuf<T>, writable: bool) -> Self {
+        let memory = HostMemory::Pinned(buffer.core().clone());
+        Self { memory, len: buffer.len(), writable, borrow: PhantomData }
     }
 }
 
@@ -69,7 +72,7 @@ macro_rules! readable {
         impl<'a, T: Pod, $($generics)*> sealed::Sealed for &'a $type {}
         impl<'a, T: Pod, $($generics)*> Input<'a, T> for &'a $type {
             fn source(self) -> HostSource<'a> {
-                HostSource::pageable(self.as_ptr().cast_mut(), self.len())
+                HostSource::pageable(self.as_ptr().cast_mut(), self.len(), false)
             }
         }
     )*};
@@ -80,12 +83,12 @@ macro_rules! writable {
         impl<'a, T: Pod, $($generics)*> sealed::Sealed for &'a mut $type {}
         impl<'a, T: Pod, $($generics)*> InOut<'a, T> for &'a mut $type {
             fn source(self) -> HostSource<'a> {
-                HostSource::pageable(self.as_mut_ptr(), self.len())
+                HostSource::pageable(self.as_mut_ptr(), self.len(), true)
             }
         }
         impl<'a, T: Pod, $($generics)*> Output<'a, T> for &'a mut $type {
             fn source(self) -> HostSource<'a> {
-                HostSource::pageable(self.as_mut_ptr(), self.len())
+                HostSource::pageable(self.as_mut_ptr(), self.len(), true)
             }
         }
     )*};
@@ -97,19 +100,19 @@ writable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
 impl<T: Pod> sealed::Sealed for &PinnedBuf<T> {}
 impl<'a, T: Pod> Input<'a, T> for &'a PinnedBuf<T> {
     fn source(self) -> HostSource<'a> {
-        HostSource::pinned(self)
+        HostSource::pinned(self, false)
     }
 }
 
 impl<T: Pod> sealed::Sealed for &mut PinnedBuf<T> {}
 impl<'a, T: Pod> InOut<'a, T> for &'a mut PinnedBuf<T> {
     fn source(self) -> HostSource<'a> {
-        HostSource::pinned(self)
+        HostSource::pinned(self, true)
     }
 }
 impl<'a, T: Pod> Output<'a, T> for &'a mut PinnedBuf<T> {
     fn source(self) -> HostSource<'a> {
-        HostSource::pinned(self)
+        HostSource::pinned(self, true)
     }
 }
 

@@ -105,6 +105,7 @@ impl<'p, 'a> Call<'p, 'a> {
     /// # Errors
     /// Its shape is 0 or does not fit memory.
     pub fn device<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") }
         let index = self.buffers.len();
         self.shape_of_buffer(size_of::<T>(), per_item)?;
         Ok(Buffer { index, elements: PhantomData })
@@ -112,11 +113,13 @@ impl<'p, 'a> Call<'p, 'a> {
 
     fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>) -> Result<Host<T>> {
         let index = self.hosts.len();
-        self.shape_of_host(size_of::<T>(), per_item)?;
+        let shape = self.shape_of_host(index, size_of::<T>(), per_item)?;
         let items = self
             .check(index, per_item, &source)
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))?;
         self.items = Some(items);
+        // Together, so that an argument that was refused leaves nothing to the next one.
+        self.host_shapes.push(shape);
         self.hosts.push(source);
         Ok(Host { index, elements: PhantomData })
     }
@@ -144,10 +147,15 @@ impl<'p, 'a> Call<'p, 'a> {
         }
     }
 
-    pub(super) fn shape_of_host(&mut self, element: usize, per_item: usize) -> Result<()> {
-        let index = self.host_shapes.len();
+    fn shape_of_host(&self, index: usize, element: usize, per_item: usize) -> Result<Shape> {
         let shape = Shape::new(self.pipeline.plan.hosts[index].name, element, per_item);
-        self.host_shapes.push(shape.map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))?);
+        shape.map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))
+    }
+
+    /// The next host argument, of which only the shape is known yet.
+    pub(super) fn host_of_shape(&mut self, element: usize, per_item: usize) -> Result<()> {
+        let shape = self.shape_of_host(self.host_shapes.len(), element, per_item)?;
+        self.host_shapes.push(shape);
         Ok(())
     }
 
@@ -244,7 +252,12 @@ impl<'p, 'a> Call<'p, 'a> {
         let mut totals = run.into_totals();
         pipeline.staging = staging.into_inner();
         let drained = match pipeline.drain() {
-            Drained::Clean => totals.deliver(pipeline).map_or_else(Drained::Failed, |()| Drained::Clean),
+            Drained::Clean => {
+                // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
+                unsafe { pipeline.staging.flush(&pipeline.device) };
+                totals.all_arrived();
+                Drained::Clean
+            }
             Drained::Failed(error) => Drained::Failed(error),
             Drained::Lost(error) => {
                 pipeline.poison();

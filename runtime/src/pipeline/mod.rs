@@ -25,9 +25,9 @@ use staging::Staging;
 
 /// Bytes of the largest buffer's ring slot when the chunk is `auto`.
 ///
-/// Large enough that the link's bandwidth and not the enqueuing decides (4 MiB take 80 us at 50 GB/s), small enough
+/// Large enough that the link's bandwidth and not the enqueuing decides (8 MiB take 0.16 ms at 50 GB/s), small enough
 /// that filling and emptying the pipeline is a small part of a run.
-const AUTO_SLOT_BYTES: usize = 4 << 20;
+const AUTO_SLOT_BYTES: usize = 8 << 20;
 
 /// Ring slots of a pipeline that does not say: one being filled, one computed on, one emptied.
 pub const AUTO_DEPTH: usize = 3;
@@ -120,7 +120,7 @@ impl Pipeline {
     ) -> Result<()> {
         let mut call = self.call();
         for &(element, per_item) in hosts {
-            call.shape_of_host(element, per_item)?;
+            call.host_of_shape(element, per_item)?;
         }
         for &(element, per_item) in buffers {
             call.shape_of_buffer(element, per_item)?;

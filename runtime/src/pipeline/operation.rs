@@ -7,7 +7,7 @@ use super::run::{Chunk, EventKey, Run};
 use super::staging::{self, Delivery, Slot};
 use super::{explain, place_of};
 use crate::device::Device;
-use crate::driver::{DevicePtr, DriverResult, RawStream, Tag};
+use crate::driver::{Access, DevicePtr, DriverResult, RawStream, Tag};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Launch};
 use crate::memory::HostMemory;
@@ -88,6 +88,9 @@ impl<'r> Operation<'r> {
     /// Copies a buffer's chunk to the host, through a pinned slot if the host data is pageable.
     pub fn download<T: Pod>(&self, from: Buffer<T>, to: Host<T>) -> Result<()> {
         let shape = self.run.host_shapes[to.index];
+        if !self.run.hosts[to.index].writable {
+            return self.fail(ErrorKind::Skipped);
+        }
         let (start, bytes) = self.host_range(shape);
         let from = self.same_size(self.device_range(from)?, bytes)?;
         match &self.run.hosts[to.index].memory {
@@ -153,6 +156,11 @@ impl<'r> Operation<'r> {
         self.run.in_order()
     }
 
+    /// Whether a launch may touch this memory: it is of the run's own ring, and so lives as long as the launch.
+    pub(crate) fn owns(&self, access: &Access) -> bool {
+        self.run.ring.holds(access)
+    }
+
     pub(crate) fn raw_stream(&self) -> RawStream {
         self.stream
     }
@@ -161,8 +169,9 @@ impl<'r> Operation<'r> {
         Tag { operation: self.index as u32, chunk: self.chunk.index as u64 }
     }
 
-    /// An error of this operation.
+    /// An error of this operation, after which nothing more is enqueued.
     pub(crate) fn fail<T>(&self, kind: ErrorKind) -> Result<T> {
+        self.run.refuse();
         let chunk = Some(self.chunk.index as u64);
         Err(Error::new(kind).at(place_of(self.run.plan, self.index, chunk)))
     }
@@ -178,6 +187,7 @@ impl<'r> Operation<'r> {
 
     #[cold]
     fn failed(&self, error: DriverError) -> Error {
+        self.run.refuse();
         if error.tag.is_none() && !error.is_asynchronous() {
             let chunk = Some(self.chunk.index as u64);
             Error::from(error).at(place_of(self.run.plan, self.index, chunk))
@@ -227,7 +237,7 @@ impl<'r> Operation<'r> {
             Ok(delivered) => {
                 let mut totals = self.run.totals.borrow_mut();
                 totals.staged += bytes as u64;
-                if delivered.is_some() {
+                if delivered {
                     totals.arrived[self.index] += 1;
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::allocate;
 use crate::device::Device;
-use crate::driver::DevicePtr;
+use crate::driver::{Access, DevicePtr};
 use crate::error::Result;
 use crate::memory::DeviceMemory;
 
@@ -55,6 +55,15 @@ impl Ring {
         let buffer = self.buffers.get(buffer)?;
         let memory = buffer.memory.as_ref()?;
         (slot < buffer.slots).then(|| (memory.ptr.offset(slot * buffer.stride), buffer.stride))
+    }
+
+    /// Whether all of `access` is in this ring.
+    pub(super) fn holds(&self, access: &Access) -> bool {
+        let end = |ptr: DevicePtr, bytes| ptr.offset(bytes);
+        let mut memory = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
+        memory.any(|memory| {
+            memory.ptr <= access.ptr && end(access.ptr, access.bytes) <= end(memory.ptr, memory.bytes)
+        })
     }
 
     /// Leaves the memory to the device.

@@ -7,7 +7,6 @@ use super::ring::Ring;
 use super::staging::Staging;
 use super::{Operation, Pipeline, place_of_pipeline};
 use crate::device::Device;
-use crate::driver::DriverResult;
 use crate::error::{Complete, Error, ErrorKind, Result};
 use crate::memory::HostSource;
 use crate::plan::{OperationKind, Plan};
@@ -170,13 +169,9 @@ impl<'r> Run<'r> {
 }
 
 impl Totals {
-    /// The device is done. If all of it went well, everything enqueued has arrived, once what is staged is delivered.
-    pub(super) fn deliver(&mut self, pipeline: &mut Pipeline) -> DriverResult<()> {
-        for (operation, enqueued) in self.enqueued.iter().enumerate() {
-            pipeline.staging.flush(&pipeline.device, operation)?;
-            self.arrived[operation] = *enqueued;
-        }
-        Ok(())
+    /// Everything enqueued has arrived.
+    pub(super) fn all_arrived(&mut self) {
+        self.arrived.clone_from(&self.enqueued);
     }
 
     /// How far each output got.

@@ -14,7 +14,7 @@ use crate::memory::PinnedCore;
 use crate::stream::Event;
 
 /// What one CPU thread copies at a time. Smaller copies are not worth a second thread.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 256 << 10;
 
 /// For each operation its slots, if it stages.
 #[derive(Default)]
@@ -76,12 +76,15 @@ impl Staging {
         self.operations.get_mut(operation)?.get_mut(slot)
     }
 
-    /// Delivers everything that is pending for `operation`.
-    pub(super) fn flush(&mut self, device: &Device, operation: usize) -> DriverResult<()> {
-        for slot in self.operations.get_mut(operation).into_iter().flatten() {
-            slot.settle(device)?;
+    /// Delivers everything that is pending.
+    ///
+    /// # Safety
+    /// The device is done with every slot, and the run that made the deliveries is not over.
+    pub(super) unsafe fn flush(&mut self, device: &Device) {
+        for slot in self.operations.iter_mut().flatten() {
+            // SAFETY: the caller's promise.
+            unsafe { slot.deliver(device) };
         }
-        Ok(())
     }
 
     /// Forgets what is pending: the run that wanted it is over.
@@ -124,20 +127,26 @@ impl Slot {
         self.pending = delivery;
     }
 
-    /// Waits until the device is done with the slot and delivers what is pending in it; returns what it delivered.
-    pub(super) fn settle(&mut self, device: &Device) -> DriverResult<Option<Delivery>> {
+    /// Waits until the device is done with the slot and delivers what is pending in it; whether there was anything.
+    pub(super) fn settle(&mut self, device: &Device) -> DriverResult<bool> {
         if self.in_flight {
             self.done.synchronize()?;
             self.in_flight = false;
         }
-        let Some(delivery) = self.pending.take() else { return Ok(None) };
-        let Delivery { to, bytes } = delivery;
-        // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery, which is
-        // not over (`reset` drops deliveries of past runs); the slot holds at least `bytes`, and the device's copy into
-        // it has completed.
+        // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has completed;
+        // `reset` drops the deliveries of runs that are over.
+        Ok(unsafe { self.deliver(device) })
+    }
+
+    /// # Safety
+    /// The device is done with the slot, and the run that made the delivery is not over.
+    unsafe fn deliver(&mut self, device: &Device) -> bool {
+        let Some(Delivery { to, bytes }) = self.pending.take() else { return false };
+        // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery; the slot
+        // holds at least `bytes`, and the device's copy into it has completed.
         unsafe { copy(to, self.core.ptr.as_ptr(), bytes) };
         device.driver().host_copied(bytes);
-        Ok(Some(delivery))
+        true
     }
 }
 

@@ -1,0 +1,326 @@
+//! The exact driver calls of whole pipelines, without a GPU: a stub of CUDA's libraries writes them down.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+        chunk c = 1000;
+        depth = 2;
+        stream up: high;
+        stream math;
+        stream down: low;
+        stage load on up { copy x -> dx; copy y -> dy; }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256, 64>>>(c.len as u32, a, &dx, &mut dy); }
+        stage store on down { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline PerSlot {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+        chunk c = 1000;
+        depth = 2;
+        stream s per slot: priority(-3);
+        stage all on s {
+            copy x -> dx;
+            copy y -> dy;
+            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+            copy dy -> y;
+        }
+    }
+}
+
+/// Set in a process that has the stubs.
+const CHILD: &str = "THALWEG_STUB_CHILD";
+
+/// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns what they recorded.
+///
+/// The process is this same test, run again: there `body` runs, and the answer is `None`.
+fn recorded(test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option<String> {
+    if std::env::var_os(CHILD).is_some() {
+        body(&Device::open().expect("the stub's device"));
+        return None;
+    }
+    let folder = stubs();
+    let record = folder.join(format!("{test}.calls"));
+    let _ = fs::remove_file(&record);
+    let output = Command::new(std::env::current_exe().expect("the test's own path"))
+        .args(["--exact", test, "--nocapture"])
+        .env_remove("THALWEG_SYNC")
+        .env("THALWEG_DEVICE", "cuda:0")
+        .env("LD_LIBRARY_PATH", folder)
+        .env("THALWEG_RECORD", &record)
+        .env(CHILD, "1")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the test runs again");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    Some(fs::read_to_string(record).expect("the record"))
+}
+
+/// The folder with the stubs, built on first use.
+fn stubs() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording-stubs");
+        fs::create_dir_all(&folder).expect("a folder for the stubs");
+        for library in ["libcuda", "libnvrtc"] {
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("stubs/{library}.c"));
+            // Renamed into place, since another process may be using the one there.
+            let unfinished = folder.join(format!("{library}.{}", std::process::id()));
+            let status = Command::new("cc")
+                .args(["-shared", "-fPIC", "-pthread", "-o"])
+                .args([&unfinished, &source])
+                .status();
+            assert!(status.expect("a C compiler").success());
+            fs::rename(unfinished, folder.join(format!("{library}.so"))).expect("the stub moves into place");
+        }
+        folder
+    })
+}
+
+/// The record from creating the pipeline's memory to giving it back: streams, events and the context come before and
+/// after, in every test alike.
+fn body(record: &str) -> String {
+    let lines = record.lines().skip_while(|line| !line.starts_with("cuMemAlloc"));
+    lines.take_while(|line| !line.starts_with("cuStreamDestroy")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn three_streams_with_pinned_buffers() {
+    let record = recorded("three_streams_with_pinned_buffers", &[], |device| {
+        let mut saxpy = Saxpy::new(device).expect("the pipeline");
+        let x = PinnedBuf::from_slice(device, &[1.0; 2500]).expect("pinned memory");
+        let mut y = PinnedBuf::from_slice(device, &[2.0; 2500]).expect("pinned memory");
+        saxpy.run(3.0, &x, &mut y).expect("a run");
+    });
+    let Some(record) = record else { return };
+    let before: Vec<_> = record.lines().take_while(|line| !line.starts_with("cuMemAlloc")).collect();
+    assert_eq!(
+        before[..5],
+        [
+            "cuInit",
+            "cuDevicePrimaryCtxRetain 0",
+            "cuStreamCreateWithPriority s1 flags=1 priority=-5",
+            "cuStreamCreateWithPriority s2 flags=1 priority=0",
+            "cuStreamCreateWithPriority s3 flags=1 priority=0",
+        ],
+        "non-blocking streams with the device's greatest, default and least priority"
+    );
+    // Two slots of 1,000 floats, each aligned to 256 bytes. Chunk 2 waits for the kernel and the copy of chunk 0, whose
+    // slot it takes.
+    assert_eq!(
+        body(&record),
+        "\
+cuMemAlloc d1 8192
+cuMemAlloc d2 8192
+cuMemHostAlloc h1 10000 flags=1
+cuMemHostAlloc h2 10000 flags=1
+cuMemcpyHtoDAsync d1 h1 4000 s1
+cuMemcpyHtoDAsync d2 h2 4000 s1
+cuEventRecord e1 s1
+cuStreamWaitEvent s2 e1
+cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 64, s2>>>
+cuEventRecord e3 s2
+cuStreamWaitEvent s3 e3
+cuMemcpyDtoHAsync h2 d2 4000 s3
+cuEventRecord e5 s3
+cuMemcpyHtoDAsync d1+4096 h1+4000 4000 s1
+cuMemcpyHtoDAsync d2+4096 h2+4000 4000 s1
+cuEventRecord e2 s1
+cuStreamWaitEvent s2 e2
+cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 64, s2>>>
+cuEventRecord e4 s2
+cuStreamWaitEvent s3 e4
+cuMemcpyDtoHAsync h2+4000 d2+4096 4000 s3
+cuEventRecord e6 s3
+cuStreamWaitEvent s1 e3
+cuMemcpyHtoDAsync d1 h1+8000 2000 s1
+cuStreamWaitEvent s1 e5
+cuMemcpyHtoDAsync d2 h2+8000 2000 s1
+cuEventRecord e1 s1
+cuStreamWaitEvent s2 e1
+cuLaunchKernel saxpy <<<(2, 1, 1), (256, 1, 1), 64, s2>>>
+cuEventRecord e3 s2
+cuStreamWaitEvent s3 e3
+cuMemcpyDtoHAsync h2+8000 d2 2000 s3
+cuEventRecord e5 s3
+cuStreamSynchronize s1
+cuStreamSynchronize s2
+cuStreamSynchronize s3
+cuMemFreeHost h2
+cuMemFreeHost h1
+"
+    );
+}
+
+#[test]
+fn a_stream_per_slot_needs_no_event() {
+    let record = recorded("a_stream_per_slot_needs_no_event", &[], |device| {
+        let mut pipeline = PerSlot::new(device).expect("the pipeline");
+        let x = PinnedBuf::from_slice(device, &[1.0; 2001]).expect("pinned memory");
+        let mut y = PinnedBuf::from_slice(device, &[2.0; 2001]).expect("pinned memory");
+        pipeline.run(3.0, &x, &mut y).expect("a run");
+    });
+    let Some(record) = record else { return };
+    assert!(record.contains("cuStreamCreateWithPriority s2 flags=1 priority=-3"), "{record}");
+    assert!(!record.contains("cuEvent") && !record.contains("cuStreamWaitEvent"), "{record}");
+    assert_eq!(
+        body(&record),
+        "\
+cuMemAlloc d1 8192
+cuMemAlloc d2 8192
+cuMemHostAlloc h1 8004 flags=1
+cuMemHostAlloc h2 8004 flags=1
+cuMemcpyHtoDAsync d1 h1 4000 s1
+cuMemcpyHtoDAsync d2 h2 4000 s1
+cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 0, s1>>>
+cuMemcpyDtoHAsync h2 d2 4000 s1
+cuMemcpyHtoDAsync d1+4096 h1+4000 4000 s2
+cuMemcpyHtoDAsync d2+4096 h2+4000 4000 s2
+cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 0, s2>>>
+cuMemcpyDtoHAsync h2+4000 d2+4096 4000 s2
+cuMemcpyHtoDAsync d1 h1+8000 4 s1
+cuMemcpyHtoDAsync d2 h2+8000 4 s1
+cuLaunchKernel saxpy <<<(1, 1, 1), (256, 1, 1), 0, s1>>>
+cuMemcpyDtoHAsync h2+8000 d2 4 s1
+cuStreamSynchronize s1
+cuStreamSynchronize s2
+cuMemFreeHost h2
+cuMemFreeHost h1
+"
+    );
+}
+
+#[test]
+fn pageable_data_goes_through_pinned_slots() {
+    let record = recorded("pageable_data_goes_through_pinned_slots", &[], |device| {
+        let mut pipeline = PerSlot::options(device).depth(1).build().expect("the pipeline");
+        let (x, mut y) = (vec![1.0; 1500], vec![2.0; 1500]);
+        pipeline.run(3.0, &x, &mut y).expect("a run");
+        // The stub's kernels do nothing: what comes back is what went in.
+        assert_eq!(y, [2.0; 1500]);
+    });
+    let Some(record) = record else { return };
+    // h1 and h2 stage x and y on their way in, h3 y on its way out. Before a slot is used again the host waits for the
+    // event recorded after the device's last copy from or to it.
+    let copies: Vec<_> =
+        body(&record).lines().filter(|line| !line.contains("EventCreate")).map(str::to_owned).collect();
+    assert_eq!(
+        copies,
+        [
+            "cuMemAlloc d1 4096",
+            "cuMemAlloc d2 4096",
+            "cuMemHostAlloc h1 4000 flags=1",
+            "cuMemHostAlloc h2 4000 flags=1",
+            "cuMemHostAlloc h3 4000 flags=1",
+            "cuMemcpyHtoDAsync d1 h1 4000 s1",
+            "cuEventRecord e1 s1",
+            "cuMemcpyHtoDAsync d2 h2 4000 s1",
+            "cuEventRecord e2 s1",
+            "cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 0, s1>>>",
+            "cuMemcpyDtoHAsync h3 d2 4000 s1",
+            "cuEventRecord e3 s1",
+            "cuEventSynchronize e1",
+            "cuMemcpyHtoDAsync d1 h1 2000 s1",
+            "cuEventRecord e1 s1",
+            "cuEventSynchronize e2",
+            "cuMemcpyHtoDAsync d2 h2 2000 s1",
+            "cuEventRecord e2 s1",
+            "cuLaunchKernel saxpy <<<(2, 1, 1), (256, 1, 1), 0, s1>>>",
+            "cuEventSynchronize e3",
+            "cuMemcpyDtoHAsync h3 d2 2000 s1",
+            "cuEventRecord e3 s1",
+            "cuStreamSynchronize s1",
+        ]
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_given_back_and_a_smaller_pipeline_runs() {
+    let record = recorded(
+        "what_does_not_fit_is_given_back_and_a_smaller_pipeline_runs",
+        &[("THALWEG_MEMORY", "1000000")],
+        |device| {
+            // The first buffer's two slots of 400,000 bytes fit, the second's do not.
+            let error = Saxpy::options(device).chunk(100_000).build().expect_err("more memory than there is");
+            let ErrorKind::OutOfDeviceMemory { what, requested, free } = error.kind() else {
+                panic!("{error}")
+            };
+            assert_eq!((what.as_str(), *requested, *free), ("`dy`", 800_256, 199_744));
+            assert_eq!(error.place().pipeline, Some("Saxpy"));
+            assert_eq!(device.free_memory().expect("an answer"), 1_000_000);
+            let (x, mut y) = (vec![1.0; 10], vec![2.0; 10]);
+            Saxpy::new(device).expect("a pipeline that fits").run(1.0, &x, &mut y).expect("a run");
+        },
+    );
+    let Some(record) = record else { return };
+    assert!(
+        record.contains("cuMemAlloc d2 800256 -> 2") || record.contains("cuMemAlloc 800256 -> 2"),
+        "{record}"
+    );
+    assert!(record.trim_end().ends_with("cuDevicePrimaryCtxRelease 0"), "{record}");
+}
+
+#[test]
+fn memory_of_a_device_that_no_longer_answers_is_never_freed() {
+    // Every synchronisation fails as after an illegal address: nothing tells whether the copies are over.
+    let record = recorded(
+        "memory_of_a_device_that_no_longer_answers_is_never_freed",
+        &[("THALWEG_FAIL", "cuStreamSynchronize:700:1+")],
+        |device| {
+            let mut saxpy = Saxpy::new(device).expect("the pipeline");
+            let x = PinnedBuf::from_slice(device, &[1.0; 2500]).expect("pinned memory");
+            let mut y = vec![2.0; 2500];
+            let error = saxpy.run(3.0, &x, &mut y).expect_err("a lost device");
+            assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.code == 700), "{error}");
+            assert_eq!(error.complete()[0].chunks, 1, "delivered when its slot was needed again");
+            assert!(x.is_poisoned() && x.is_empty());
+            let again = saxpy.run(3.0, &x, &mut y).expect_err("a poisoned buffer");
+            assert!(matches!(again.kind(), ErrorKind::Poisoned { host: "x" }), "{again}");
+            let again = saxpy.run(3.0, &vec![1.0; 10], &mut vec![2.0; 10]).expect_err("a poisoned pipeline");
+            assert!(matches!(again.kind(), ErrorKind::PipelinePoisoned), "{again}");
+        },
+    );
+    let Some(record) = record else { return };
+    assert!(record.contains("cuStreamSynchronize s1 -> 700"), "{record}");
+    assert!(!record.contains("cuMemFree"), "{record}");
+}
+
+#[test]
+fn a_copy_that_is_refused_names_its_operation_and_chunk() {
+    let record = recorded(
+        "a_copy_that_is_refused_names_its_operation_and_chunk",
+        &[("THALWEG_FAIL", "cuMemcpyDtoHAsync:1:2")],
+        |device| {
+            let mut saxpy = Saxpy::new(device).expect("the pipeline");
+            let (x, mut y) = (vec![1.0; 2500], vec![2.0; 2500]);
+            let error = saxpy.run(3.0, &x, &mut y).expect_err("a refused copy");
+            assert!(
+                matches!(error.kind(), ErrorKind::Driver(error) if error.call == "cuMemcpyDtoHAsync"),
+                "{error}"
+            );
+            let place = error.place();
+            assert_eq!(
+                (place.stage, place.operation, place.chunk),
+                (Some("store"), Some("copy dy -> y"), Some(1))
+            );
+            assert_eq!((error.complete()[0].host, error.complete()[0].items), ("y", 1000));
+            saxpy.run(3.0, &x, &mut y).expect("the next run works");
+        },
+    );
+    let Some(record) = record else { return };
+    assert!(record.trim_end().ends_with("cuDevicePrimaryCtxRelease 0"), "{record}");
+}
