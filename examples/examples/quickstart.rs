@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 
+// ANCHOR: pipeline
 stream_pipeline! {
     /// `y <- a * x + y`, chunk by chunk.
     pub pipeline Saxpy {
@@ -30,6 +31,7 @@ stream_pipeline! {
         stage store on down { copy dy -> y; }
     }
 }
+// ANCHOR_END: pipeline
 
 const ELEMENTS: usize = 1 << 26;
 const A: f32 = 3.0;
@@ -55,9 +57,11 @@ fn quickstart() -> Result<bool> {
     let start: Vec<f32> = (0..ELEMENTS as u32).into_par_iter().map(|i| sample(2 * i + 1)).collect();
     let mut y = start.clone();
 
-    let mut saxpy = Saxpy::new(&device)?;
     let clock = Instant::now();
+    // ANCHOR: run
+    let mut saxpy = Saxpy::new(&device)?;
     let report = saxpy.run(A, &x, &mut y)?;
+    // ANCHOR_END: run
     let wall = clock.elapsed();
     println!("{report}");
     println!(
@@ -71,7 +75,7 @@ fn quickstart() -> Result<bool> {
         .zip(&x)
         .map(|((&y, &start), &x)| (f64::from(y) - (f64::from(A) * f64::from(x) + f64::from(start))).abs())
         .reduce(|| 0.0, f64::max);
-    println!("quickstart: {ELEMENTS} elements, max error {max_error:e}, {}", device.name());
+    println!("quickstart: {ELEMENTS} elements, max error {max_error}, {}", device.name());
     Ok(max_error == 0.0)
 }
 

@@ -6,6 +6,7 @@ use thalweg::prelude::*;
 /// Elements that one CPU thread takes at a time.
 const PIECE: usize = 1 << 14;
 
+// ANCHOR: saxpy
 #[kernels("../cu/saxpy.cu")]
 unsafe extern "CUDA" {
     /// `y[i] += a * x[i]` for `i < n`.
@@ -26,6 +27,7 @@ fn saxpy_on_host(launch: Grid, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
         }
     });
 }
+// ANCHOR_END: saxpy
 
 /// The elements that a one-dimensional launch with one thread an element reaches of `n`.
 pub(crate) fn covered(launch: Grid, n: u32) -> usize {

@@ -1,4 +1,58 @@
 //! CUDA stream pipelines that are proved race-free at compile time, on a GPU or on a simulated device.
+//!
+//! A pipeline says what is copied and computed for one chunk of the data, and on which streams. The macro proves that no
+//! two operations race, and writes the loop: streams, asynchronous copies, launches, and the smallest set of events that
+//! orders them.
+//!
+//! ```
+//! use thalweg::prelude::*;
+//! use thalweg_kernels::saxpy;
+//!
+//! stream_pipeline! {
+//!     /// `y <- a * x + y`, chunk by chunk.
+//!     pub pipeline Saxpy {
+//!         param a: f32;
+//!         input x: [f32];
+//!         inout y: [f32];
+//!
+//!         chunk c = auto;
+//!         depth = 3;
+//!
+//!         stream up: high;
+//!         stream math;
+//!         stream down: low;
+//!
+//!         stage load  on up   { copy x -> dx;  copy y -> dy; }
+//!         stage axpy  on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+//!         stage store on down { copy dy -> y; }
+//!     }
+//! }
+//!
+//! fn main() -> Result<()> {
+//!     let device = Device::open()?;        // the first CUDA GPU, else the simulated device
+//!     let mut saxpy = Saxpy::new(&device)?;
+//!     let (x, mut y) = (vec![1.0; 5000], vec![2.0; 5000]);
+//!     let report = saxpy.run(3.0, &x, &mut y)?;
+//!     assert_eq!(y, [5.0; 5000]);
+//!     println!("{report}");
+//!     println!("{}", Saxpy::PLAN);         // every operation, every event, and why
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | to | see |
+//! | --- | --- |
+//! | declare a pipeline | [`stream_pipeline!`] |
+//! | declare kernels | [`kernels`] |
+//! | choose a device | [`Device`], [`Spec`] |
+//! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
+//! | see what was decided and done | [`Plan`], [`Report`] |
+//! | handle errors | [`Error`], [`ErrorKind`] |
+//!
+//! # Features
+//!
+//! Exactly one of `cuda-13` (default), `cuda-12` and `cuda-11`: the release of CUDA whose driver interface is used.
+//! Nothing of CUDA is needed to build; the driver and NVRTC are looked for when the program runs.
 
 mod cuda;
 mod device;
@@ -33,4 +87,63 @@ pub use plan::{
 };
 pub use report::Report;
 pub use sim::Spec;
-pub use thalweg_macros::{kernels, stream_pipeline};
+
+/// Declares kernels of a CUDA C++ file: `#[kernels("saxpy.cu")] unsafe extern "CUDA" { … }`.
+///
+/// The path is relative to the Rust file. Each `safe fn` becomes a type of its name that pipelines launch. The compiler
+/// compares it with the `extern "C" __global__` prototype in the file: `&[T]` is `const T*`, `&mut [T]` and `Out<[T]>`
+/// are `T*`, everything else goes by value.
+///
+/// - `#[host(function)]` names what the simulated device runs: a function of a [`Thread`] or a [`Grid`], and the
+///   kernel's parameters with slices for pointers.
+/// - `#[requires(condition)]` is checked at each launch.
+///
+/// `unsafe` means: the signatures are true, and each kernel touches nothing outside its slices if its conditions hold.
+///
+/// ```no_run
+/// use thalweg::prelude::*;
+///
+/// # /*
+/// #[kernels("saxpy.cu")]
+/// unsafe extern "CUDA" {
+///     /// `y[i] += a * x[i]` for `i < n`.
+///     #[host(saxpy_on_host)]
+///     #[requires(n as usize <= x.len())]
+///     #[requires(n as usize <= y.len())]
+///     pub safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
+/// }
+/// # */
+///
+/// fn saxpy_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+///     let i = thread.global_x();
+///     if i < n as usize {
+///         y[i] += a * x[i];
+///     }
+/// }
+/// ```
+///
+/// `#[kernels("saxpy.cu", crate = path)]` says where this crate is, if it is renamed.
+pub use thalweg_macros::kernels;
+
+/// Declares a pipeline and makes a type of it, with `new`, `options`, `run` and the constant `PLAN`.
+///
+/// See [the crate's page](crate) for an example. Declarations, each one line:
+///
+/// | form | meaning |
+/// | --- | --- |
+/// | `param a: f32;` | a value, usable in every expression below |
+/// | `input x: [T];` `input x: [T; k];` | host data that is read, one or `k` elements an item |
+/// | `output z: [T];` `inout y: [T];` | host data that is written; read and written back |
+/// | `device t: [T; k];` | device scratch, one of it for each ring slot |
+/// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
+/// | `depth = 3;` | ring slots |
+/// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |
+/// | `stage name on s { … }` | operations, in order; without `on` the stage gets a stream of its own |
+///
+/// Operations are `copy a -> b;`, which declares `b` if it is new, and `kernel<<<grid, block, shared, stream>>>(…);`,
+/// of which the last two values may be left out. In the arguments `&b` reads a device buffer, `&mut b` reads and writes
+/// it, `out b` writes it, and anything else is a value.
+///
+/// `run` takes the parameters and host data as arguments, in the order of declaration. `#![crate = path]` before the
+/// pipeline says where this crate is, if it is renamed.
+pub use thalweg_macros::stream_pipeline;

@@ -206,32 +206,40 @@ impl fmt::Display for Plan {
             count(self.events.len(), "event"),
             count(self.waits.len(), "wait"),
         )?;
-        let text_width = self.operations.iter().map(|o| o.text.chars().count()).max().unwrap_or(0);
-        let stage_width = self.stages.iter().map(|name| name.len()).max().unwrap_or(0);
+        let wait_width = self.waits.iter().map(|wait| self.wait_text(wait).len()).max().unwrap_or(0);
+        let mut heading = None;
         for (index, operation) in self.operations.iter().enumerate() {
-            for wait in self.waits.iter().filter(|wait| wait.operation == index) {
-                let event = self.events[wait.event].name;
-                let of = match wait.distance {
-                    Distance::Same => "",
-                    Distance::Previous => " @ previous",
-                    Distance::Reuse => " @ reuse",
-                };
-                let hazards: Vec<_> = wait.hazards.iter().map(ToString::to_string).collect();
-                writeln!(f, "  {:stage_width$}    wait {event}{of}  ({})", "", hazards.join(", "))?;
+            if heading != Some((operation.stage, operation.stream)) {
+                heading = Some((operation.stage, operation.stream));
+                let StreamPlan { name, priority, per_slot } = self.streams[operation.stream];
+                let slot = if per_slot { " per slot" } else { "" };
+                write!(f, "  stage {} on {name}{slot}", self.stages[operation.stage])?;
+                match priority {
+                    Priority::Default => writeln!(f)?,
+                    other => writeln!(f, ": {other}")?,
+                }
             }
-            let StreamPlan { name, priority, per_slot } = self.streams[operation.stream];
-            let slot = if per_slot { " per slot" } else { "" };
-            let priority = match priority {
-                Priority::Default => String::new(),
-                other => format!(": {other}"),
-            };
-            let stage = self.stages[operation.stage];
-            let text = operation.text;
-            writeln!(f, "  {stage:stage_width$}  {text:text_width$}  on {name}{slot}{priority}")?;
+            for wait in self.waits.iter().filter(|wait| wait.operation == index) {
+                let hazards: Vec<_> = wait.hazards.iter().map(ToString::to_string).collect();
+                writeln!(f, "    {:wait_width$}   ({})", self.wait_text(wait), hazards.join(", "))?;
+            }
+            writeln!(f, "    {}", operation.text)?;
             for event in self.events.iter().filter(|event| event.operation == index) {
-                writeln!(f, "  {:stage_width$}    record {}", "", event.name)?;
+                writeln!(f, "    record {}", event.name)?;
             }
         }
         Ok(())
+    }
+}
+
+impl Plan {
+    /// A wait as it would be written: `wait axpy_done @ reuse`.
+    fn wait_text(&self, wait: &WaitPlan) -> String {
+        let of = match wait.distance {
+            Distance::Same => "",
+            Distance::Previous => " @ previous",
+            Distance::Reuse => " @ reuse",
+        };
+        format!("wait {}{of}", self.events[wait.event].name)
     }
 }

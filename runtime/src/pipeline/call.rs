@@ -227,6 +227,9 @@ impl<'p, 'a> Call<'p, 'a> {
         if self.pipeline.poisoned {
             return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
         }
+        if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
+            return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
+        }
         self.check_copies()?;
         let items = self.items.unwrap_or(0);
         let chunk = self.chunk(chunk)?.min(items.max(1));

@@ -58,7 +58,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// An H200 on PCIe 5 x16. Its copy rates, contention, copy latency and host costs are measured ones.
+    /// An H200 on PCIe 5 x16. Its copy rates, their contention, and the host's costs follow measurements on one; the
+    /// latencies on the device and the rates of its memory and of CPU copies are estimates.
     pub fn h200() -> Self {
         Self {
             name: "simulated H200".to_owned(),
@@ -84,7 +85,7 @@ impl Spec {
         }
     }
 
-    /// An A100 with 80 GiB on PCIe 4 x16, from published figures.
+    /// An A100 with 80 GiB on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
     pub fn a100() -> Self {
         Self {
             name: "simulated A100".to_owned(),
@@ -106,7 +107,7 @@ impl Spec {
         }
     }
 
-    /// A GeForce RTX 4090 on PCIe 4 x16, from published figures.
+    /// A GeForce RTX 4090 on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
     pub fn rtx4090() -> Self {
         Self {
             name: "simulated RTX 4090".to_owned(),
@@ -123,7 +124,7 @@ impl Spec {
         }
     }
 
-    /// A T4 on PCIe 3 x16, from published figures.
+    /// A T4 on PCIe 3 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
     pub fn t4() -> Self {
         Self {
             name: "simulated T4".to_owned(),
