@@ -6,8 +6,8 @@ pub use crate::driver::{Access, HostBody};
 pub use crate::error::Result;
 pub use crate::kernel::{Function, Grid, KernelInfo, KernelModule, Thread};
 pub use crate::launch::{
-    Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Kernel, KernelScalar, Launch, Position,
-    ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument, for_each, host_body,
+    Kernel, KernelScalar, Launch, Position, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument,
+    for_each, host_body,
 };
 pub use crate::memory::{InOut, Input, Output};
 pub use crate::pipeline::{

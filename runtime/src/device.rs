@@ -33,10 +33,7 @@ impl Device {
     pub fn open() -> Result<Self> {
         match std::env::var("THALWEG_DEVICE") {
             Ok(value) => Self::named(&value),
-            Err(std::env::VarError::NotPresent) => match cuda::device_count() {
-                Ok(0) | Err(_) => Ok(Self::simulated(Spec::default())),
-                Ok(_) => Self::cuda(0),
-            },
+            Err(std::env::VarError::NotPresent) => Self::first(),
             Err(std::env::VarError::NotUnicode(value)) => {
                 Err(ErrorKind::UnknownDevice { value: value.to_string_lossy().into_owned() }.into())
             }
@@ -47,10 +44,7 @@ impl Device {
     pub(crate) fn named(value: &str) -> Result<Self> {
         let unknown = || ErrorKind::UnknownDevice { value: value.to_owned() };
         match value.trim() {
-            "" | "auto" => match cuda::device_count() {
-                Ok(0) | Err(_) => Ok(Self::simulated(Spec::default())),
-                Ok(_) => Self::cuda(0),
-            },
+            "" | "auto" => Self::first(),
             "sim" => Ok(Self::simulated(Spec::default())),
             "cuda" => Self::cuda(0),
             name => {
@@ -58,6 +52,11 @@ impl Device {
                 Self::cuda(index.parse().map_err(|_| unknown())?)
             }
         }
+    }
+
+    /// The first GPU, else the simulated device.
+    fn first() -> Result<Self> {
+        if gpus()? == 0 { Ok(Self::simulated(Spec::default())) } else { Self::cuda(0) }
     }
 
     /// The CUDA GPU of this index, from 0.
@@ -77,9 +76,9 @@ impl Device {
     /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.
     ///
     /// # Errors
-    /// The driver refuses one of them.
+    /// There is a driver, but it cannot be used, or refuses one of them.
     pub fn all() -> Result<Vec<Self>> {
-        (0..cuda::device_count().unwrap_or(0)).map(Self::cuda).collect()
+        (0..gpus()?).map(Self::cuda).collect()
     }
 
     /// The device's name, `NVIDIA H200`, or `simulated H200`.
@@ -115,12 +114,27 @@ impl Device {
         Arc::ptr_eq(&self.driver, &other.driver)
     }
 
+    /// A device of the tests' own.
+    #[cfg(test)]
+    pub(crate) fn with_driver(driver: Arc<dyn Driver>) -> Self {
+        Self { driver }
+    }
+
     pub(crate) fn driver(&self) -> &dyn Driver {
         &*self.driver
     }
 
     fn info(&self) -> &Info {
         self.driver.info()
+    }
+}
+
+/// The number of GPUs; none where there is no driver. A driver that is there but cannot be used is an error: to go on
+/// without it would hide what is wrong.
+fn gpus() -> Result<usize> {
+    match cuda::device_count() {
+        Err(error) if matches!(error.kind(), ErrorKind::NoCudaDriver { .. }) => Ok(0),
+        count => count,
     }
 }
 

@@ -79,7 +79,6 @@ impl<X: Axis, Y: Axis, Z: Axis> Extent for (X, Y, Z) {
 
 /// A chunk of a device buffer that a launch reads: what `&name` becomes.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct DeviceSlice<'r, T> {
     view: View<T>,
     run: PhantomData<&'r ()>,
@@ -87,7 +86,6 @@ pub struct DeviceSlice<'r, T> {
 
 /// A chunk of a device buffer that a launch reads and writes: what `&mut name` becomes.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct DeviceSliceMut<'r, T> {
     view: ViewMut<T>,
     run: PhantomData<&'r ()>,
@@ -95,7 +93,6 @@ pub struct DeviceSliceMut<'r, T> {
 
 /// A chunk of a device buffer that a launch writes without reading it: what `out name` becomes.
 #[derive(Debug)]
-#[doc(hidden)]
 pub struct DeviceSliceOut<'r, T> {
     view: ViewMut<T>,
     run: PhantomData<&'r ()>,

@@ -78,7 +78,7 @@ pub use bytemuck::Pod;
 pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
 pub use kernel::{Grid, Thread, blocks};
-pub use launch::Position;
+pub use launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Position};
 pub use memory::{InOut, Input, Output, PinnedBuf};
 pub use pipeline::{Chunk, Options};
 pub use plan::{

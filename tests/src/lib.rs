@@ -1,1 +1,120 @@
-//! What the tests share.
+//! What the tests share: kernels, and the devices and ring shapes that every pipeline must be right on.
+
+pub mod kernels;
+
+use thalweg::prelude::*;
+
+/// One way to run a pipeline.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Items.
+    pub len: usize,
+    /// Items in a chunk.
+    pub chunk: usize,
+    /// Ring slots.
+    pub depth: usize,
+    /// Whether the data read is in pinned memory.
+    pub pinned_in: bool,
+    /// Whether the data written is in pinned memory.
+    pub pinned_out: bool,
+    /// Of the device's adversary; `None` goes by the model's time.
+    pub seed: Option<u64>,
+}
+
+/// Items in a chunk of [`cases`].
+pub const CHUNK: usize = 17;
+
+/// Lengths at every border of a chunk, and in the middle.
+pub const LENGTHS: [usize; 7] = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 101, 10 * CHUNK + 3];
+
+/// Depths, the last of them more than any of [`LENGTHS`] has chunks.
+pub const DEPTHS: [usize; 4] = [1, 2, 3, 16];
+
+/// Adversarial orders that each length and depth is tried in.
+const ORDERS: u64 = 8;
+
+/// Every length at every depth, in the order of time and in several adversarial ones.
+fn cases() -> impl Iterator<Item = Case> {
+    let shapes = LENGTHS.into_iter().flat_map(|len| DEPTHS.map(|depth| (len, depth)));
+    shapes.enumerate().flat_map(|(number, (len, depth))| {
+        (0..=ORDERS).map(move |order| Case {
+            len,
+            chunk: CHUNK,
+            depth,
+            pinned_in: order & 1 != 0,
+            pinned_out: order & 2 != 0,
+            seed: (order > 0).then(|| number as u64 * ORDERS + order),
+        })
+    })
+}
+
+/// Runs `check` on a device of its own for every case, and sees that it leaves no memory behind.
+pub fn everywhere(check: impl Fn(&Device, Case) -> Result<()>) {
+    for case in cases() {
+        let spec = Spec::default();
+        let device = small(case.seed.map_or(spec.clone(), |seed| spec.adversarial(seed)));
+        leaves_nothing(&device, || check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}")));
+    }
+}
+
+/// Pinned memory of a [`small`] device, in bytes: few enough that [`leaves_nothing`] can allocate all of it.
+pub const PINNED: usize = 1 << 20;
+
+/// A simulated device with little pinned memory.
+pub fn small(spec: Spec) -> Device {
+    Device::simulated(spec.with_pinned_memory(PINNED as u64))
+}
+
+/// Checks that `work` has freed all memory of a [`small`] device that it has allocated.
+pub fn leaves_nothing<R>(device: &Device, work: impl FnOnce() -> R) -> R {
+    let before = device.free_memory().unwrap();
+    let result = work();
+    assert_eq!(device.free_memory().unwrap(), before, "device memory is left allocated");
+    assert!(PinnedBuf::<u8>::zeroed(device, PINNED).is_ok(), "pinned memory is left allocated");
+    result
+}
+
+/// Runs `$call` with `$name` borrowed mutably from memory of the wanted kind that starts as `$start`, a `Vec`. Gives its
+/// result and what is in the memory afterwards.
+#[macro_export]
+macro_rules! written {
+    ($device:expr, $pinned:expr, $start:expr, |$name:ident| $call:expr) => {{
+        let mut pageable = $start;
+        if $pinned {
+            let mut pinned = $crate::pinned($device, &pageable);
+            let $name = &mut pinned;
+            let result = $call;
+            pageable.copy_from_slice(&pinned);
+            (result, pageable)
+        } else {
+            let $name = &mut pageable;
+            ($call, pageable)
+        }
+    }};
+}
+
+/// Runs `$call` with `$name` borrowed from memory of the wanted kind that holds `$data`, a `Vec`.
+#[macro_export]
+macro_rules! read {
+    ($device:expr, $pinned:expr, $data:expr, |$name:ident| $call:expr) => {{
+        let data = $data;
+        if $pinned {
+            let pinned = $crate::pinned($device, &data);
+            let $name = &pinned;
+            $call
+        } else {
+            let $name = &data;
+            $call
+        }
+    }};
+}
+
+/// A copy in pinned memory.
+pub fn pinned<T: Pod>(device: &Device, data: &[T]) -> PinnedBuf<T> {
+    PinnedBuf::from_slice(device, data).unwrap()
+}
+
+/// Numbers whose products and sums with small whole numbers are exact.
+pub fn numbers(len: usize) -> Vec<f32> {
+    (0..len).map(|i| (i * 37 % 1009) as f32 / 8.0 - 60.0).collect()
+}

@@ -9,12 +9,13 @@ unsafe extern "CUDA" {
 
 stream_pipeline! {
     pipeline P {
+        input x: [f32];
         inout y: [f32];
-        stage all { copy y -> dy; copy y -> dx; add<<<1, 256>>>(4, &dx, &mut dy); copy dy -> y; }
+        stage all { copy y -> dy; copy x -> dx; add<<<1, 256>>>(4, &dx, &mut dy); copy dy -> y; }
     }
 }
 
 fn main() -> Result<()> {
-    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
     Ok(())
 }

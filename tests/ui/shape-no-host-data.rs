@@ -2,10 +2,15 @@
 
 use thalweg::prelude::*;
 
+#[kernels("fill.cu")]
+unsafe extern "CUDA" {
+    safe fn fill(n: u32, y: Out<[f32]>);
+}
+
 stream_pipeline! {
     pipeline P {
         device t: [f32];
-        stage all { copy t -> u; copy u -> t; }
+        stage all { fill<<<1, 256>>>(4, out t); copy t -> _u; }
     }
 }
 

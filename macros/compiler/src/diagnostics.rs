@@ -1,7 +1,7 @@
 //! What the compiler tells the user: errors and warnings, collected within a phase.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,12 @@ impl Diagnostic {
     /// The tokens it points at.
     pub fn at(&self) -> &TokenStream {
         &self.at
+    }
+
+    /// Line and column of the first token.
+    fn place(&self) -> (usize, usize) {
+        let first = self.at.clone().into_iter().next().map(|token| token.span().start());
+        first.map_or((0, 0), |start| (start.line, start.column))
     }
 
     /// How bad it is.
@@ -98,14 +104,33 @@ impl Diagnostics {
         self.0.iter().any(|diagnostic| diagnostic.level == Level::Error)
     }
 
+    /// Whether one has this code.
+    pub fn has(&self, code: &str) -> bool {
+        self.0.iter().any(|diagnostic| diagnostic.code == code)
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.0.iter()
     }
 
-    /// What the macro expands to so that rustc shows them.
+    /// What the macro expands to so that rustc shows them, in the order of the source.
     pub fn emit(&self) -> TokenStream {
-        self.0.iter().map(emit).collect()
+        self.ordered().into_iter().map(emit).collect()
+    }
+
+    /// As [`emit`](Self::emit), the last error apart, as an expression.
+    pub fn emit_with_expression(&self) -> (TokenStream, TokenStream) {
+        let mut all = self.ordered();
+        let last = all.iter().rposition(|diagnostic| diagnostic.level == Level::Error);
+        let last = last.map(|last| emit(all.remove(last)));
+        (all.into_iter().map(emit).collect(), last.unwrap_or_else(|| quote!(0)))
+    }
+
+    fn ordered(&self) -> Vec<&Diagnostic> {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|diagnostic| diagnostic.place());
+        all
     }
 }
 
@@ -119,6 +144,8 @@ fn emit(diagnostic: &Diagnostic) -> TokenStream {
             let span =
                 diagnostic.at.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
             let name = Ident::new(diagnostic.code, Span::mixed_site().located_at(span));
+            // The name says the code already: "use of deprecated constant `_::TW0205`: …".
+            let message = &diagnostic.text;
             quote_spanned! {Span::mixed_site()=>
                 const _: () = {
                     #[deprecated(note = #message)]
@@ -132,7 +159,11 @@ fn emit(diagnostic: &Diagnostic) -> TokenStream {
 
 /// The name in `candidates` that was probably meant by `name`, if one is near enough.
 pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    // Any two names of one letter are one edit apart.
+    let limit = match name.chars().count() {
+        0 | 1 => 0,
+        length => (length / 3).max(1),
+    };
     candidates
         .into_iter()
         .map(|candidate| (edit_distance(name, candidate), candidate))
@@ -168,6 +199,7 @@ mod tests {
     fn suggests_a_near_name_and_no_far_one() {
         assert_eq!(similar("d_imput", ["d_input", "d_output"]), Some("d_input"));
         assert_eq!(similar("dx", ["dy", "w"]), Some("dy"));
+        assert_eq!(similar("x", ["y"]), None);
         assert_eq!(similar("taht", ["that", "hat"]), Some("that"));
         assert_eq!(similar("weights", ["bias", "dx"]), None);
     }

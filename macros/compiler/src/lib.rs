@@ -28,7 +28,14 @@ pub fn stream_pipeline(input: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let Some(pipeline) = syntax::parse(input, &mut diagnostics) else { return diagnostics.emit() };
     let stub = codegen::Stub::of(&pipeline);
-    let expanded = expand(pipeline, &mut diagnostics);
+    // Resolving what was not parsed would report names as missing whose declarations were misread.
+    let misread = diagnostics.has_errors();
+    let expanded = if misread { None } else { expand(pipeline, &mut diagnostics) };
+    if misread || diagnostics.has(check::NOT_PLAIN_DATA) {
+        let (diagnostics, error) = diagnostics.emit_with_expression();
+        let code = stub.expand_without_run(error);
+        return quote::quote!(#diagnostics #code);
+    }
     let code = expanded.unwrap_or_else(|| stub.expand());
     let diagnostics = diagnostics.emit();
     quote::quote!(#diagnostics #code)
@@ -36,10 +43,6 @@ pub fn stream_pipeline(input: TokenStream) -> TokenStream {
 
 /// The phases, and the barriers between them.
 fn expand(pipeline: syntax::Pipeline, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
-    // Resolving what was not parsed would report names as missing whose declarations were misread.
-    if diagnostics.has_errors() {
-        return None;
-    }
     let program = resolve::resolve(pipeline, diagnostics)?;
     check::check(&program, diagnostics);
     if diagnostics.has_errors() {

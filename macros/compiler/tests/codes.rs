@@ -6,7 +6,10 @@ use std::path::Path;
 /// The codes in a text: `TW` and four digits.
 fn codes(text: &str) -> BTreeSet<String> {
     let is_code = |at: &str| at.len() >= 6 && at.as_bytes()[2..6].iter().all(u8::is_ascii_digit);
-    text.match_indices("TW").filter(|(at, _)| is_code(&text[*at..])).map(|(at, _)| text[at..at + 6].to_owned()).collect()
+    text.match_indices("TW")
+        .filter(|(at, _)| is_code(&text[*at..]))
+        .map(|(at, _)| text[at..at + 6].to_owned())
+        .collect()
 }
 
 fn codes_in_sources(folder: &Path) -> BTreeSet<String> {

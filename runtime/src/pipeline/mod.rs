@@ -6,6 +6,8 @@ mod options;
 mod ring;
 mod run;
 mod staging;
+#[cfg(test)]
+mod tests;
 
 pub use call::{Buffer, Call, Host};
 pub use operation::Operation;

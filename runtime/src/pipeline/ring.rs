@@ -68,6 +68,6 @@ impl Ring {
 
     /// Leaves the memory to the device.
     pub(super) fn leak(self) {
-        std::mem::forget(self);
+        self.buffers.into_iter().for_each(|buffer| std::mem::forget(buffer.memory));
     }
 }

@@ -1,7 +1,6 @@
 // A kernel does not exist.
 
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
 
 stream_pipeline! {
     pipeline P {
@@ -10,7 +9,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { saxpi<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { thalweg_kernels::saxpi<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

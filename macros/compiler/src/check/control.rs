@@ -1,13 +1,15 @@
 //! Expressions may not leave the pipeline's body: a skipped operation would be a skipped event.
 
-use syn::Expr;
+use proc_macro2::Ident;
+use quote::ToTokens;
 use syn::visit::{self, Visit};
+use syn::{Expr, Lifetime};
 
 use crate::diagnostics::Diagnostics;
 use crate::resolve::{LaunchArgument, OperationKind, Program};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
-    let mut finder = Finder { diagnostics, loops: 0 };
+    let mut finder = Finder { diagnostics, loops: 0, labels: Vec::new() };
     for operation in &program.operations {
         let OperationKind::Launch(launch) = &operation.kind else { continue };
         finder.visit_expr(&launch.grid);
@@ -29,6 +31,8 @@ struct Finder<'d> {
     diagnostics: &'d mut Diagnostics,
     /// Loops of the expression itself that enclose the place.
     loops: usize,
+    /// Labels of the expression itself that enclose the place.
+    labels: Vec<Ident>,
 }
 
 impl<'ast> Visit<'ast> for Finder<'_> {
@@ -38,24 +42,50 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Expr::Try(_) => Some("?"),
             Expr::Await(_) => Some("await"),
             Expr::Yield(_) => Some("yield"),
-            Expr::Break(leave) if self.loops == 0 || leave.label.is_some() => Some("break"),
-            Expr::Continue(next) if self.loops == 0 || next.label.is_some() => Some("continue"),
+            Expr::Break(leave) if self.leaves(leave.label.as_ref()) => Some("break"),
+            Expr::Continue(next) if self.leaves(next.label.as_ref()) => Some("continue"),
             // What is inside these leaves them, not the pipeline.
             Expr::Closure(_) | Expr::Async(_) => return,
             _ => None,
         };
         if let Some(word) = word {
+            let at = match expr {
+                Expr::Return(leave) => leave.return_token.to_token_stream(),
+                Expr::Try(propagate) => propagate.question_token.to_token_stream(),
+                Expr::Await(wait) => wait.await_token.to_token_stream(),
+                Expr::Break(leave) => leave.break_token.to_token_stream(),
+                other => other.to_token_stream(),
+            };
             self.diagnostics
-                .error("TW0510", expr, format!("`{word}` would leave the pipeline in the middle of a chunk"))
+                .error("TW0510", at, format!("`{word}` would leave the pipeline in the middle of a chunk"))
                 .note("every operation of every chunk is enqueued, so that its events are recorded")
-                .help("compute the value before `run`, and pass it as a `param`");
+                .help("give a value in every case, or compute it before `run` and pass it as a `param`");
             return;
         }
-        let is_loop = matches!(expr, Expr::Loop(_) | Expr::While(_) | Expr::ForLoop(_));
+        let (is_loop, label) = match expr {
+            Expr::Loop(inner) => (true, &inner.label),
+            Expr::While(inner) => (true, &inner.label),
+            Expr::ForLoop(inner) => (true, &inner.label),
+            Expr::Block(inner) => (false, &inner.label),
+            _ => (false, &None),
+        };
+        let label = label.as_ref().map(|label| label.name.ident.clone());
         self.loops += usize::from(is_loop);
+        self.labels.extend(label.clone());
         visit::visit_expr(self, expr);
         self.loops -= usize::from(is_loop);
+        self.labels.truncate(self.labels.len() - label.iter().count());
     }
 
     fn visit_item(&mut self, _: &'ast syn::Item) {}
+}
+
+impl Finder<'_> {
+    /// Whether a `break` or `continue` with this label leads out of the expression.
+    fn leaves(&self, label: Option<&Lifetime>) -> bool {
+        match label {
+            Some(label) => !self.labels.contains(&label.ident),
+            None => self.loops == 0,
+        }
+    }
 }

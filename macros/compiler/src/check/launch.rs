@@ -28,18 +28,17 @@ fn limits(launch: &Launch, diagnostics: &mut Diagnostics) {
     let grid_ok = extent("grid", "blocks", &launch.grid, GRID, diagnostics);
     let block_ok = block(&launch.block, diagnostics);
     if let (true, true, Some(shared)) = (grid_ok, block_ok, &launch.shared)
-        && let Some(bytes) = value(shared).filter(|&bytes| bytes > SHARED) {
-            diagnostics
-                .error(
-                    "TW0505",
-                    shared,
-                    format!(
-                        "launch asks for {bytes} bytes of dynamic shared memory, but the limit is {SHARED}"
-                    ),
-                )
-                .note("the order is `<<<grid, block, shared, stream>>>`, and `shared` is in bytes")
-                .help("work on smaller tiles");
-        }
+        && let Some(bytes) = value(shared).filter(|&bytes| bytes > SHARED)
+    {
+        diagnostics
+            .error(
+                "TW0505",
+                shared,
+                format!("launch asks for {bytes} bytes of dynamic shared memory, but the limit is {SHARED}"),
+            )
+            .note("the order is `<<<grid, block, shared, stream>>>`, and `shared` is in bytes")
+            .help("work on smaller tiles");
+    }
 }
 
 fn block(block: &Expr, diagnostics: &mut Diagnostics) -> bool {

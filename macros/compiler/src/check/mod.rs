@@ -5,13 +5,17 @@ mod constant;
 mod control;
 mod flow;
 mod launch;
+mod scope;
 mod shapes;
+
+pub use shapes::NOT_PLAIN_DATA;
 
 use crate::diagnostics::Diagnostics;
 use crate::resolve::Program;
 
 /// Reports what is wrong with `program`.
 pub fn check(program: &Program, diagnostics: &mut Diagnostics) {
+    scope::check(program, diagnostics);
     shapes::check(program, diagnostics);
     flow::check(program, diagnostics);
     launch::check(program, diagnostics);

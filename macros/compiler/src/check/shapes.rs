@@ -1,6 +1,7 @@
 //! Both sides of a copy hold the same elements, as many an item; chunk and depth are not 0.
 
 use quote::ToTokens;
+use syn::Type;
 
 use super::constant::value;
 use crate::diagnostics::Diagnostics;
@@ -9,6 +10,9 @@ use crate::resolve::{CopyNames, OperationKind, Program, Shape};
 /// Types that have no other name, so that two of them differ if their names do.
 const PRIMITIVES: [&str; 14] =
     ["bool", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "usize"];
+
+/// The code of an element type with which `run` cannot be declared.
+pub const NOT_PLAIN_DATA: &str = "TW0707";
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     for operation in &program.operations {
@@ -35,6 +39,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
             }
         }
     }
+    elements(program, diagnostics);
     if let Some(size) = program.chunk.size.given().filter(|size| value(size) == Some(0)) {
         diagnostics
             .error("TW0701", size, "a chunk must have at least 1 item")
@@ -54,6 +59,40 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// Types of the standard library that are no plain data, by name; rustc finds the others, but says it at every use.
+fn elements(program: &Program, diagnostics: &mut Diagnostics) {
+    let shapes = program.hosts.iter().map(|host| &host.shape);
+    for Shape { element, .. } in shapes.chain(program.buffers.iter().map(|buffer| &buffer.shape)) {
+        let (why, help) = match element {
+            Type::Reference(_) => ("it is an address of the host's memory", "copy what it refers to"),
+            Type::Tuple(tuple) if !tuple.elems.is_empty() => {
+                ("the layout of a tuple is not defined", "write a `#[repr(C)]` struct that is `Pod`")
+            }
+            Type::Path(path) => {
+                let Some(last) = path.path.segments.last().filter(|_| path.path.segments.len() == 1) else {
+                    continue;
+                };
+                match (last.ident.to_string().as_str(), last.arguments.is_empty()) {
+                    ("bool", true) => ("not every byte is a `bool`", "use `u8`, 0 and 1"),
+                    ("char", true) => ("not every number is a `char`", "use `u32`"),
+                    ("String", true) | ("Vec" | "Box" | "Rc" | "Arc", false) => {
+                        ("it owns memory of the host", "lay the data out in one slice")
+                    }
+                    _ => continue,
+                }
+            }
+            _ => continue,
+        };
+        // A buffer that a copy declares has its source's element: reported once, there.
+        if !diagnostics.iter().any(|known| same_place(known.at(), element)) {
+            diagnostics
+                .error(NOT_PLAIN_DATA, element, format!("`{}` is not plain data", text(element)))
+                .note(why)
+                .help(help);
+        }
+    }
+}
+
 fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnostics) {
     let (from_element, to_element) = (text(&from.element), text(&to.element));
     let primitive = |name: &str| PRIMITIVES.contains(&name);
@@ -65,23 +104,24 @@ fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnosti
                 format!("`{}` holds `{from_element}`, but `{}` holds `{to_element}`", names.from, names.to),
             )
             .note("a copy moves bytes and converts nothing")
-            .help(format!("declare `{}` with `{from_element}`, and convert in a kernel", names.to));
+            .help(format!("declare `{}` as `[{from_element}]`, or convert in a kernel", names.to));
         return;
     }
     let per_item = |shape: &Shape| shape.per_item.as_ref().map_or(Some(1), value);
     if let (Some(from_count), Some(to_count)) = (per_item(from), per_item(to))
-        && from_count != to_count {
-            diagnostics
-                .error(
-                    "TW0602",
-                    &names.to,
-                    format!(
-                        "`{}` has {from_count} elements an item, but `{}` has {to_count}",
-                        names.from, names.to
-                    ),
-                )
-                .help(format!("declare `{}` as `[{to_element}; {from_count}]`", names.to));
-        }
+        && from_count != to_count
+    {
+        diagnostics
+            .error(
+                "TW0602",
+                &names.to,
+                format!(
+                    "`{}` has {from_count} elements an item, but `{}` has {to_count}",
+                    names.from, names.to
+                ),
+            )
+            .help(format!("declare `{}` as `[{to_element}; {from_count}]`", names.to));
+    }
 }
 
 fn text(tokens: &impl ToTokens) -> String {

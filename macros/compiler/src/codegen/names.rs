@@ -42,6 +42,8 @@ pub(crate) struct Names {
     pub(crate) pipeline: Ident,
     pub(crate) call: Ident,
     pub(crate) run: Ident,
+    /// The user's name for the chunk, or one for a chunk that is not declared.
+    pub(crate) chunk: Ident,
 }
 
 impl Names {
@@ -53,6 +55,8 @@ impl Names {
         let records = schedule.records.iter();
         let events = records.map(|record| taken.unused(event_name(program, record.0 as usize))).collect();
         let [pipeline, call, run] = ["pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
+        // A declared name keeps the user's hygiene, so that expressions can use it and no local is in its way.
+        let chunk = program.chunk.name.clone().unwrap_or_else(|| taken.unused("c".to_owned()));
         // One field a kernel path; two paths with the same last name get different fields.
         let mut fields: BTreeMap<String, Ident> = BTreeMap::new();
         let kernel_of = program
@@ -77,7 +81,7 @@ impl Names {
                 Ident::new(&taken.free(name), hygienic())
             })
             .collect();
-        Self { hosts, buffers, streams, events, kernel_of, operations, pipeline, call, run }
+        Self { hosts, buffers, streams, events, kernel_of, operations, pipeline, call, run, chunk }
     }
 }
 

@@ -114,6 +114,10 @@ pub(super) fn documentation(cx: &Context<'_>) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+    if !program.attrs.iter().any(|attr| attr.path().is_ident("doc")) {
+        // Nothing of the user's to set it off from.
+        lines.remove(0);
+    }
     for (index, operation) in program.operations.iter().enumerate() {
         let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
             let event = &cx.names.events[cx.event_of(wait.from.0)];

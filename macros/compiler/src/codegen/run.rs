@@ -28,7 +28,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             }
         }),
     );
-    let Names { pipeline, call, run, .. } = &cx.names;
+    let Names { pipeline, call, run, chunk, .. } = &cx.names;
     let hosts = program.hosts.iter().zip(&cx.names.hosts).map(|(host, name)| {
         let (element, per_item) = (&host.shape.element, per_item(&host.shape));
         let method = Ident::new(host.kind.keyword(), site);
@@ -42,8 +42,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     let streams = &cx.names.streams;
     let events = &cx.names.events;
     let events = (!events.is_empty()).then(|| quote_spanned!(site=> let [#(#events),*] = #run.events();));
-    let chunk = program.chunk.name.clone().unwrap_or_else(|| Ident::new("c", site));
-    let stages = (0..program.stages.len()).map(|index| stage(cx, StageId(index), &chunk));
+    let stages = (0..program.stages.len()).map(|index| stage(cx, StageId(index), chunk));
     let size = chunk_size(cx);
     // The struct's field keeps its name; the local makes way where the user's data is called so.
     let field = Ident::new("pipeline", site);
@@ -52,6 +51,8 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     } else {
         quote_spanned!(site=> #field: #pipeline)
     };
+    // Where rustc says that the method is defined.
+    let method = at(&Ident::new("run", site), program.name.span());
     quote_spanned! {site=>
         /// Runs the pipeline over all items and waits until the results are in place.
         ///
@@ -60,7 +61,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         /// device. The error says where, and how much of each output is complete.
         #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
         #[allow(unused_labels, reason = "they name the stages")]
-        pub fn run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
+        pub fn #method<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
             let Self { #field, #(#kernels,)* } = self;
             let mut #call = #pipeline.call();
             #(#hosts)*
@@ -93,6 +94,13 @@ pub(super) fn arguments<'p>(
         .map(|(name, kind)| match kind {
             Kind::Param(ty) => quote_spanned!(site=> #name: #ty),
             Kind::Host(kind, element) => {
+                // rustc shows this bound where an argument does not fit: at the declared element.
+                let site = site.located_at(element.span());
+                let runtime = runtime.to_token_stream().into_iter().map(|mut token| {
+                    token.set_span(token.span().located_at(site));
+                    token
+                });
+                let runtime = runtime.collect::<TokenStream>();
                 let bound = match kind {
                     HostKind::Input => quote_spanned!(site=> Input),
                     HostKind::Output => quote_spanned!(site=> Output),
@@ -129,8 +137,10 @@ fn stage(cx: &Context<'_>, id: StageId, chunk: &Ident) -> TokenStream {
 
 fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Ident) -> TokenStream {
     let site = hygienic();
-    let (stream, run) = (&cx.names.streams[operation.stream.0], &cx.names.run);
+    let Names { hosts, buffers, run, .. } = &cx.names;
+    let stream = &cx.names.streams[operation.stream.0];
     let name = &cx.names.operations[index];
+    let copy = |method: &str, from, to| copy((name, method), operation.at, from, to);
     let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
         let event = &cx.names.events[cx.event_of(wait.from.0)];
         let method = match wait.distance {
@@ -143,16 +153,13 @@ fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Iden
     });
     let body = match &operation.kind {
         OperationKind::Upload { from, to, names } => {
-            copy(name, "upload", (&cx.names.hosts[from.0], &names.from), (&cx.names.buffers[to.0], &names.to))
+            copy("upload", (&hosts[from.0], &names.from), (&buffers[to.0], &names.to))
         }
-        OperationKind::Download { from, to, names } => copy(
-            name,
-            "download",
-            (&cx.names.buffers[from.0], &names.from),
-            (&cx.names.hosts[to.0], &names.to),
-        ),
+        OperationKind::Download { from, to, names } => {
+            copy("download", (&buffers[from.0], &names.from), (&hosts[to.0], &names.to))
+        }
         OperationKind::CopyOnDevice { from, to, names } => {
-            copy(name, "copy", (&cx.names.buffers[from.0], &names.from), (&cx.names.buffers[to.0], &names.to))
+            copy("copy", (&buffers[from.0], &names.from), (&buffers[to.0], &names.to))
         }
         OperationKind::Launch(launch) => launch_call(cx, index, launch),
     };
@@ -169,10 +176,16 @@ fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Iden
 }
 
 /// A copy. Each side is a local and the name as it is written there, where rustc reports a mismatch of types.
-fn copy(operation: &Ident, method: &str, from: (&Ident, &Ident), to: (&Ident, &Ident)) -> TokenStream {
-    let method = Ident::new(method, hygienic());
+fn copy(
+    (operation, method): (&Ident, &str),
+    keyword: Span,
+    from: (&Ident, &Ident),
+    to: (&Ident, &Ident),
+) -> TokenStream {
+    let site = hygienic().located_at(keyword);
+    let (operation, method) = (at(operation, keyword), Ident::new(method, site));
     let [from, to] = [from, to].map(|(local, written)| at(local, written.span()));
-    quote_spanned!(hygienic()=> #operation.#method(#from, #to)?;)
+    quote_spanned!(site=> #operation.#method(#from, #to)?;)
 }
 
 /// A local at another place of the user's source.
@@ -183,26 +196,29 @@ fn at(local: &Ident, place: Span) -> Ident {
 }
 
 fn launch_call(cx: &Context<'_>, index: usize, launch: &crate::resolve::Launch) -> TokenStream {
-    let site = hygienic();
-    let operation = &cx.names.operations[index];
+    // rustc reports what is wrong with the launch as a whole at the kernel.
+    let place = launch.kernel.span();
+    let site = hygienic().located_at(place);
+    let operation = &at(&cx.names.operations[index], place);
     let kernel = &cx.names.kernel_of[index];
     let (grid, block) = (&launch.grid, &launch.block);
     let shared = launch.shared.as_ref().map_or_else(|| quote_spanned!(site=> 0), ToTokens::to_token_stream);
     let args = launch.args.iter().map(|argument| match argument {
         LaunchArgument::Scalar(expr) => expr.to_token_stream(),
         LaunchArgument::Buffer { buffer, mode, written } => {
-            // rustc reports a wrong type at this span: the argument as it is written.
-            let place = Span::mixed_site().located_at(written.span());
+            // rustc reports a wrong type from the first of these tokens to the last: the argument as it is written.
+            let first = written.to_token_stream().into_iter().next().map_or(place, |token| token.span());
+            let last = written.buffer().map_or(first, Ident::span);
             let method = match mode {
                 Mode::Read => "read",
                 Mode::ReadWrite => "read_write",
                 Mode::Write => "write",
             };
-            let name = written.buffer().map(|name| at(&cx.names.buffers[buffer.0], name.span()));
-            let method = Ident::new(method, place);
-            quote_spanned!(place=> #operation.#method(#name))
+            let (operation, name) = (at(operation, first), at(&cx.names.buffers[buffer.0], last));
+            let method = Ident::new(method, site.located_at(first));
+            quote_spanned!(site.located_at(last)=> #operation.#method(#name))
         }
     });
-    let kernel = kernel.as_ref().map(|kernel| at(kernel, launch.kernel.span()));
+    let kernel = kernel.as_ref().map(|kernel| at(kernel, place));
     quote_spanned!(site=> #kernel.launch(#operation.config(#grid, #block, #shared), #(#args),*)?;)
 }

@@ -2,11 +2,11 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote_spanned;
-use syn::{Attribute, Path, Type, Visibility};
+use syn::{Attribute, ExprPath, Path, Type, Visibility};
 
 use super::names::hygienic;
 use super::run::{Kind, arguments};
-use crate::syntax::{HostKind, Item, Pipeline};
+use crate::syntax::{HostKind, Item, Operation, Pipeline};
 
 /// The parts of a pipeline that its users see.
 pub struct Stub {
@@ -15,6 +15,8 @@ pub struct Stub {
     vis: Visibility,
     name: Ident,
     arguments: Vec<(Ident, Owned)>,
+    /// Their imports are not unused.
+    kernels: Vec<ExprPath>,
 }
 
 enum Owned {
@@ -25,16 +27,27 @@ enum Owned {
 impl Stub {
     pub fn of(pipeline: &Pipeline) -> Self {
         let mut arguments: Vec<(Ident, Owned)> = Vec::new();
+        let mut kernels = Vec::new();
         for item in &pipeline.items {
             let argument = match item {
                 Item::Param { name, ty } => (name.clone(), Owned::Param(ty.clone())),
                 Item::Host { kind, name, shape } => (name.clone(), Owned::Host(*kind, shape.element.clone())),
+                Item::Stage { operations, unread, .. } => {
+                    kernels.extend(unread.iter().cloned());
+                    kernels.extend(operations.iter().filter_map(|operation| match operation {
+                        Operation::Launch(launch) => Some(launch.kernel.clone()),
+                        Operation::Copy(_) => None,
+                    }));
+                    continue;
+                }
                 _ => continue,
             };
             // A name declared twice was reported; two arguments of one name would be a second error.
-            if !arguments.iter().any(|(name, _)| *name == argument.0) {
-                arguments.push(argument);
+            let (mut name, owned) = argument;
+            if arguments.iter().any(|(other, _)| *other == name) {
+                name = Ident::new(&format!("argument_{}", arguments.len()), hygienic());
             }
+            arguments.push((name, owned));
         }
         Self {
             runtime: pipeline.runtime.clone().unwrap_or_else(|| syn::parse_quote!(::thalweg)),
@@ -42,12 +55,34 @@ impl Stub {
             vis: pipeline.vis.clone(),
             name: pipeline.name.clone(),
             arguments,
+            kernels,
         }
+    }
+
+    /// In place of a pipeline whose `run` cannot be declared: not all of it could be read, or its elements cannot be
+    /// passed. To rustc an array whose length is an error is a type whose error was reported: it can be used in any way.
+    pub fn expand_without_run(&self, error: TokenStream) -> TokenStream {
+        let Self { attrs, vis, name, .. } = self;
+        let attrs = attrs.iter().filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("doc"));
+        let kernels = self.kernels();
+        quote_spanned! {hygienic()=>
+            #(#attrs)*
+            #[allow(dead_code, reason = "stands for a pipeline with errors")]
+            #vis type #name = [(); #error];
+            #kernels
+        }
+    }
+
+    /// Uses of the kernels.
+    fn kernels(&self) -> TokenStream {
+        let kernels = &self.kernels;
+        quote_spanned!(hygienic()=> #(const _: fn(#kernels) = |_| {};)*)
     }
 
     pub fn expand(&self) -> TokenStream {
         let Self { runtime, attrs, vis, name, .. } = self;
         let site = hygienic();
+        let kernels = self.kernels();
         let arguments = arguments(
             runtime,
             self.arguments.iter().map(|(name, owned)| match owned {
@@ -82,6 +117,8 @@ impl Stub {
                     ::core::unreachable!()
                 }
             }
+
+            #kernels
         }
     }
 }

@@ -9,6 +9,7 @@ use super::parameter::{Parameter, ParameterKind, peel};
 use super::prototype::{Linkage, Prototype, prototypes};
 use super::syntax::{Block, Errors, Kernel};
 use super::text::text;
+use crate::diagnostics::similar;
 
 /// Checks each sound kernel, and gives its launch bounds.
 pub(super) fn check(
@@ -84,7 +85,7 @@ impl Source {
         let callable = self.prototypes.iter().filter(|prototype| prototype.linkage == Linkage::C);
         let mut names: Vec<_> = callable.map(|prototype| prototype.name.as_str()).collect();
         names.dedup();
-        if let Some(similar) = similar(&name, &names) {
+        if let Some(similar) = similar(&name, names.iter().copied()) {
             let help = format!("a kernel with a similar name exists: `{similar}`");
             return error(&kernel.name, "TW0402", &what, &[], Some(help));
         }
@@ -227,33 +228,4 @@ fn signature(prototype: &Prototype) -> String {
 pub(super) fn unraw(name: &Ident) -> String {
     let name = name.to_token_stream().to_string();
     name.strip_prefix("r#").map_or(name.clone(), str::to_owned)
-}
-
-/// The nearest of `names`, if it is near.
-fn similar<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let near = (name.chars().count() / 3).max(1);
-    names
-        .iter()
-        .map(|other| (distance(name, other), *other))
-        .filter(|(distance, _)| *distance <= near)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, other)| other)
-}
-
-/// Levenshtein's distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, b) in row[1..].iter_mut().zip(&b) {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = *cell;
-            left = changed.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
-        row[0] = i + 1;
-    }
-    row.last().copied().unwrap_or(0)
 }

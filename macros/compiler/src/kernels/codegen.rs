@@ -13,7 +13,7 @@ use super::text::text;
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(arguments: &Arguments, block: &Block, bounds: &[Option<u32>]) -> TokenStream {
-    let generator = Generator { arguments };
+    let generator = Generator { arguments, stub: false };
     let file = arguments.file.as_ref();
     let source = quote!(::core::include_str!(#file));
     let types = block.kernels.iter().map(|kernel| {
@@ -24,9 +24,9 @@ pub(super) fn kernels(arguments: &Arguments, block: &Block, bounds: &[Option<u32
     quote!(#(#types)* #impls)
 }
 
-/// Types of the same signatures, which cannot be used but let the rest of the crate be checked.
+/// Types of the same names and numbers of parameters, which cannot be used but let the rest of the crate be checked.
 pub(super) fn stubs(arguments: &Arguments, block: &Block) -> TokenStream {
-    let generator = Generator { arguments };
+    let generator = Generator { arguments, stub: true };
     let bounds = vec![None; block.kernels.len()];
     let allow = quote!(#[allow(unused_variables, reason = "a stub, in place of code with errors")]);
     let body = quote!(::core::unreachable!());
@@ -37,6 +37,8 @@ pub(super) fn stubs(arguments: &Arguments, block: &Block) -> TokenStream {
 
 struct Generator<'a> {
     arguments: &'a Arguments,
+    /// Whether it writes types that stand for code with errors.
+    stub: bool,
 }
 
 impl Generator<'_> {
@@ -94,11 +96,10 @@ impl Generator<'_> {
     fn parameter(&self, parameter: &Parameter) -> TokenStream {
         let Parameter { name, ty, kind } = parameter;
         match self.view(kind) {
+            // Which of its types are right is not known: whatever a pipeline passes is not a second error.
+            _ if self.stub => quote_spanned!(Span::mixed_site()=> #name: impl ::core::marker::Sized),
             Some((view, element)) => {
                 quote_spanned!(Span::mixed_site()=> #name: impl #view<#element>)
-            }
-            None if matches!(kind, ParameterKind::Unknown) => {
-                quote_spanned!(Span::mixed_site()=> #name: impl ::core::marker::Sized)
             }
             None => quote!(#name: #ty),
         }

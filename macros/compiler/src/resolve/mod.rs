@@ -234,7 +234,7 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                 names.streams.declare("stream", &name, diagnostics);
                 program.streams.push(Stream { name, priority, per_slot, declared: true });
             }
-            Item::Stage { name, stream, operations } => {
+            Item::Stage { name, stream, operations, .. } => {
                 names.stages.declare("stage", &name, diagnostics);
                 stages.push((name, stream, operations));
             }

@@ -10,23 +10,32 @@ pub(super) struct Names {
     pub(super) data: Scope,
     pub(super) streams: Scope,
     pub(super) stages: Scope,
+    /// Names of which an error was reported: unknown ones, and destinations of copies that could not declare them.
+    pub(super) reported: Vec<Ident>,
 }
 
 #[derive(Default)]
 pub(super) struct Scope {
-    declared: Vec<Ident>,
+    declared: Vec<(&'static str, Ident)>,
 }
 
 impl Scope {
     /// Adds a name, which must be new.
-    pub(super) fn declare(&mut self, what: &str, name: &Ident, diagnostics: &mut Diagnostics) {
-        if let Some(first) = self.declared.iter().find(|declared| *declared == name) {
+    pub(super) fn declare(&mut self, what: &'static str, name: &Ident, diagnostics: &mut Diagnostics) {
+        if let Some((first_what, first)) = self.declared.iter().find(|(_, declared)| declared == name) {
+            let line = first.span().start().line;
+            let a = if first_what.starts_with(['i', 'o']) { "an" } else { "a" };
+            let note = if *first_what == what {
+                format!("first declared at line {line}")
+            } else {
+                format!("first declared at line {line}, as {a} {first_what}")
+            };
             diagnostics
                 .error("TW0302", name, format!("{what} `{name}` is declared twice"))
-                .note(format!("first declared at line {}", first.span().start().line))
+                .note(note)
                 .help("rename one of them");
         } else {
-            self.declared.push(name.clone());
+            self.declared.push((what, name.clone()));
         }
     }
 }

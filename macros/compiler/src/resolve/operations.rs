@@ -33,7 +33,7 @@ pub(super) fn resolve(
                     .map(|(text, kind)| (copy.keyword.span(), text, kind, stream)),
                 syntax::Operation::Launch(launch) => {
                     let at = syn::spanned::Spanned::span(&launch.kernel);
-                    resolve_launch(program, *launch, stream, diagnostics)
+                    resolve_launch(program, *launch, stream, names, diagnostics)
                         .map(|(text, kind, stream)| (at, text, kind, stream))
                 }
             };
@@ -95,7 +95,7 @@ fn resolve_copy(
 ) -> Option<(String, OperationKind)> {
     let (from, to) = (&copy.from, &copy.to);
     let text = format!("copy {from} -> {to}");
-    let source = source(program, from, diagnostics);
+    let source = source(program, from, names, diagnostics);
     let destination = find(program, to);
     if matches!(destination, Some(Data::Param | Data::Chunk)) {
         diagnostics
@@ -103,8 +103,13 @@ fn resolve_copy(
             .help("copy to a device buffer, an `output` or an `inout`");
         return None;
     }
-    // Without its source a copy cannot declare its destination; one that does not exist is not reported again.
-    let source = source?;
+    // Without its source a copy cannot declare its destination; its other uses are not reported again.
+    let Some(source) = source else {
+        if destination.is_none() {
+            names.reported.push(to.clone());
+        }
+        return None;
+    };
     if from == to {
         diagnostics
             .error("TW0604", to, format!("`{to}` is copied to itself"))
@@ -151,7 +156,7 @@ fn resolve_copy(
 }
 
 /// What a copy reads.
-fn source(program: &Program, name: &Ident, diagnostics: &mut Diagnostics) -> Option<Data> {
+fn source(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut Diagnostics) -> Option<Data> {
     match find(program, name) {
         Some(Data::Host(HostId(i))) if program.hosts[i].kind == HostKind::Output => {
             diagnostics
@@ -169,13 +174,17 @@ fn source(program: &Program, name: &Ident, diagnostics: &mut Diagnostics) -> Opt
         }
         Some(data) => Some(data),
         None => {
-            unknown(program, name, diagnostics);
+            unknown(program, name, names, diagnostics);
             None
         }
     }
 }
 
-fn unknown(program: &Program, name: &Ident, diagnostics: &mut Diagnostics) {
+fn unknown(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut Diagnostics) {
+    if names.reported.contains(name) {
+        return;
+    }
+    names.reported.push(name.clone());
     let buffers: Vec<_> = program.buffers.iter().map(|buffer| buffer.name.to_string()).collect();
     let hosts: Vec<_> = program.hosts.iter().map(|host| host.name.to_string()).collect();
     let text = name.to_string();
@@ -193,21 +202,28 @@ fn resolve_launch(
     program: &Program,
     launch: syntax::Launch,
     stream: Option<StreamId>,
+    names: &mut Names,
     diagnostics: &mut Diagnostics,
 ) -> Option<(String, OperationKind, Option<StreamId>)> {
     let syntax::Launch { kernel, config, args } = launch;
     let written: String = kernel.to_token_stream().to_string().split_whitespace().collect();
-    let args: Vec<_> = args.into_iter().map(|arg| resolve_argument(program, arg, diagnostics)).collect();
+    let args: Vec<_> =
+        args.into_iter().map(|arg| resolve_argument(program, arg, names, diagnostics)).collect();
     let count = config.len();
     let mut config = config.into_iter();
     let (grid, block) = match (config.next(), config.next()) {
         (Some(grid), Some(block)) if count <= 4 => (grid, block),
         (first, _) => {
-            let at = first.map_or_else(|| kernel.to_token_stream(), ToTokens::into_token_stream);
-            diagnostics
+            let fifth = config.nth(2).filter(|_| count > 4);
+            let at = fifth.or(first).map_or_else(|| kernel.to_token_stream(), ToTokens::into_token_stream);
+            let error = diagnostics
                 .error("TW0501", at, format!("launch configuration needs 2 to 4 values, found {count}"))
-                .note("the order is `<<<grid, block, shared, stream>>>`")
-                .help(format!("write `{written}<<<64, 256>>>`, say"));
+                .note("the order is `<<<grid, block, shared, stream>>>`");
+            if count > 4 {
+                error.help("remove what comes after the fourth");
+            } else {
+                error.help(format!("write `{written}<<<64, 256>>>`, say"));
+            }
             return None;
         }
     };
@@ -223,11 +239,7 @@ fn resolve_launch(
 
 /// The fourth value of a launch.
 fn launch_stream(program: &Program, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<StreamId> {
-    let name = match expr {
-        Expr::Path(path) => path.path.get_ident(),
-        _ => None,
-    };
-    let Some(name) = name else {
+    let Some(name) = as_name(expr) else {
         diagnostics
             .error("TW0304", expr, "the fourth value of a launch is not the name of a stream")
             .note("the order is `<<<grid, block, shared, stream>>>`")
@@ -237,9 +249,19 @@ fn launch_stream(program: &Program, expr: &Expr, diagnostics: &mut Diagnostics) 
     find_stream(program, name, diagnostics)
 }
 
+/// The name that an expression is, also where a `macro_rules` passed it on.
+fn as_name(expr: &Expr) -> Option<&Ident> {
+    match expr {
+        Expr::Path(path) => path.path.get_ident(),
+        Expr::Group(group) => as_name(&group.expr),
+        _ => None,
+    }
+}
+
 fn resolve_argument(
     program: &Program,
     argument: Argument,
+    names: &mut Names,
     diagnostics: &mut Diagnostics,
 ) -> Option<LaunchArgument> {
     let mode = match &argument {
@@ -270,7 +292,7 @@ fn resolve_argument(
             None
         }
         None => {
-            unknown(program, name, diagnostics);
+            unknown(program, name, names, diagnostics);
             None
         }
     }
@@ -278,8 +300,7 @@ fn resolve_argument(
 
 /// Whether an argument without `&` or `out` is right, as far as names go.
 fn scalar(program: &Program, expr: &Expr, diagnostics: &mut Diagnostics) -> bool {
-    let Expr::Path(path) = expr else { return true };
-    let Some(name) = path.path.get_ident() else { return true };
+    let Some(name) = as_name(expr) else { return true };
     match find(program, name) {
         Some(Data::Buffer(_)) => {
             diagnostics

@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Lit, Token};
 
-use super::{HostKind, Item, Priority, Size, expected, recover, stage};
+use super::{HostKind, Item, Priority, Size, expected, name, recover, semicolon, stage};
 use crate::diagnostics::{Diagnostics, similar};
 
 /// What a line may begin with.
@@ -30,12 +30,12 @@ pub(super) fn parse_all(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -
 fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Item> {
     // Documentation of a declaration is for the reader of the source.
     input.call(Attribute::parse_outer)?;
-    let keyword =
-        input.call(Ident::parse_any).map_err(|error| expected(error, "a declaration or a `stage`"))?;
+    let at = expected(input, "a declaration or a `stage`");
+    let keyword = input.call(Ident::parse_any).map_err(|_| at)?;
     let item = match keyword.to_string().as_str() {
         "param" => {
             let name = name(input, "a parameter's name")?;
-            input.parse::<Token![:]>()?;
+            colon(input, "the parameter's type")?;
             Item::Param { name, ty: input.parse()? }
         }
         "input" => host(input, HostKind::Input)?,
@@ -43,26 +43,27 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         "inout" => host(input, HostKind::InOut)?,
         "device" => {
             let name = name(input, "a buffer's name")?;
-            input.parse::<Token![:]>()?;
+            colon(input, "the buffer's shape, `[T]`")?;
             Item::Device { name, shape: input.parse()? }
         }
         "chunk" => {
             let name = name(input, "a name for the chunk, `chunk c = auto`")?;
-            input.parse::<Token![=]>()?;
+            equals(input)?;
             Item::Chunk { keyword, name, size: input.parse()? }
         }
         "depth" => {
-            input.parse::<Token![=]>()?;
+            equals(input)?;
             Item::Depth { keyword, slots: input.parse()? }
         }
         "stream" => stream(input)?,
         "sync" => {
-            input.parse::<Token![=]>()?;
-            let mode: Ident = input.parse().map_err(|error| expected(error, "`auto`"))?;
-            if mode != "auto" {
-                return Err(syn::Error::new(mode.span(), format!("expected `auto`, found `{mode}`")));
+            equals(input)?;
+            let at = expected(input, "`auto`");
+            if input.call(Ident::parse_any).is_ok_and(|mode| mode == "auto") {
+                Item::Sync { keyword }
+            } else {
+                return Err(at);
             }
-            Item::Sync { keyword }
         }
         "stage" => return stage::parse(input, diagnostics),
         other => {
@@ -73,17 +74,28 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             return Err(syn::Error::new(keyword.span(), text));
         }
     };
-    input.parse::<Token![;]>().map_err(|error| expected(error, "`;`"))?;
+    semicolon(input, begins_declaration, diagnostics)?;
     Ok(item)
 }
 
-fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
-    input.parse().map_err(|error| expected(error, what))
+/// Whether the next tokens are a keyword and what may follow it.
+fn begins_declaration(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    fork.call(Ident::parse_any).is_ok_and(|word| KEYWORDS.iter().any(|keyword| word == keyword))
+        && (fork.peek(Ident::peek_any) || fork.peek(Token![=]))
+}
+
+fn colon(input: ParseStream<'_>, before: &str) -> syn::Result<()> {
+    input.parse::<Token![:]>().map(drop).map_err(|_| expected(input, &format!("`:` and {before}")))
+}
+
+fn equals(input: ParseStream<'_>) -> syn::Result<()> {
+    input.parse::<Token![=]>().map(drop).map_err(|_| expected(input, "`=`"))
 }
 
 fn host(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
     let name = name(input, "the name of host data")?;
-    input.parse::<Token![:]>()?;
+    colon(input, "its shape, `[T]` or `[T; k]`")?;
     Ok(Item::Host { kind, name, shape: input.parse()? })
 }
 
@@ -93,26 +105,32 @@ fn stream(input: ParseStream<'_>) -> syn::Result<Item> {
     let mut per_slot = per_slot(input)?;
     let mut priority = Priority::Default;
     if input.parse::<Option<Token![:]>>()?.is_some() {
-        let word: Ident = input.call(Ident::parse_any)?;
+        let at = expected(input, "`high`, `low` or `priority(n)`");
+        let word: Ident = input.call(Ident::parse_any).map_err(|_| at.clone())?;
         priority = match word.to_string().as_str() {
             "high" => Priority::High,
             "low" => Priority::Low,
             "priority" => {
                 let content;
+                if !input.peek(syn::token::Paren) {
+                    return Err(expected(input, "`(` and a whole number, `priority(-3)`"));
+                }
                 syn::parenthesized!(content in input);
                 let minus = content.parse::<Option<Token![-]>>()?.is_some();
-                let level = match content.parse()? {
-                    Lit::Int(number) => number.base10_parse::<i32>()?,
-                    other => return Err(syn::Error::new(other.span(), "expected a whole number")),
+                let at = expected(&content, "a whole number");
+                let level = match content.parse() {
+                    Ok(Lit::Int(number)) => number.base10_parse::<i32>()?,
+                    _ => return Err(at),
                 };
                 if !content.is_empty() {
-                    return Err(content.error("expected `)`"));
+                    return Err(expected(&content, "`)`"));
                 }
                 Priority::Level(if minus { -level } else { level })
             }
             other => {
-                let text = format!("expected `high`, `low` or `priority(n)`, found `{other}`");
-                return Err(syn::Error::new(word.span(), text));
+                let help = similar(other, ["high", "low", "priority"])
+                    .map(|meant| format!("\nhelp: a similar priority exists: `{meant}`"));
+                return Err(syn::Error::new(at.span(), format!("{at}{}", help.unwrap_or_default())));
             }
         };
         per_slot = per_slot || self::per_slot(input)?;
@@ -122,14 +140,15 @@ fn stream(input: ParseStream<'_>) -> syn::Result<Item> {
 
 /// `per slot`
 fn per_slot(input: ParseStream<'_>) -> syn::Result<bool> {
-    if !input.peek(Ident::peek_any) {
+    if !input.peek(Ident::peek_any) || begins_declaration(input) {
         return Ok(false);
     }
+    let at = expected(input, "`per slot`, `:` or `;`");
     let per = input.call(Ident::parse_any)?;
     let slot: Option<Ident> = input.parse()?;
     match slot {
         Some(slot) if per == "per" && slot == "slot" => Ok(true),
-        _ => Err(syn::Error::new(per.span(), "expected `per slot`, `:` or `;`")),
+        _ => Err(at),
     }
 }
 

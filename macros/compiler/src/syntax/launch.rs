@@ -13,18 +13,17 @@ use syn::{Expr, ExprPath, Token};
 use super::{Argument, Launch, expected};
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
-    let start = input.span();
+    let start = expected(input, "`copy a -> b` or `kernel<<<grid, block>>>(…)`");
     // As an expression, so that generic arguments come by turbofish only and `kernel<<<` is not taken for them.
-    let kernel: ExprPath = input
-        .parse()
-        .map_err(|_| syn::Error::new(start, "expected `copy a -> b` or `kernel<<<grid, block>>>(…)`"))?;
+    let kernel: ExprPath = input.parse().map_err(|_| start)?;
     if !(input.peek(Token![<]) && input.peek2(Token![<]) && input.peek3(Token![<])) {
-        return Err(input.error("expected `<<<grid, block[, shared[, stream]]>>>`"));
+        return Err(expected(input, "`<<<grid, block[, shared[, stream]]>>>`"));
     }
+    let at = input.span();
     for _ in 0..3 {
         input.parse::<Token![<]>()?;
     }
-    let (config, group) = split_chevrons(input, start)?;
+    let (config, group) = split_chevrons(input, at)?;
     let config = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(config)?;
     let args =
         |input: ParseStream<'_>| Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument);
@@ -33,7 +32,7 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
 }
 
 /// The tokens up to `>>>` and the parenthesised group after it.
-fn split_chevrons(input: ParseStream<'_>, start: Span) -> syn::Result<(TokenStream, Group)> {
+fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(TokenStream, Group)> {
     input.step(|cursor| {
         let mut rest = *cursor;
         let mut inner: Vec<TokenTree> = Vec::new();
@@ -54,7 +53,10 @@ fn split_chevrons(input: ParseStream<'_>, start: Span) -> syn::Result<(TokenStre
             inner.push(token);
             rest = next;
         }
-        Err(syn::Error::new(start, "expected `>>>(…);` to close this launch"))
+        Err(syn::Error::new(
+            open,
+            "these chevrons are not closed\nhelp: write `>>>(…);` after the last value",
+        ))
     })
 }
 
@@ -70,10 +72,14 @@ fn ends_operation(next: Option<TokenTree>) -> bool {
 fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     let fork = input.fork();
     if let Ok(argument) = buffer(&fork)
-        && (fork.is_empty() || fork.peek(Token![,])) {
-            return buffer(input).map(|_| argument);
-        }
-    input.parse().map(Argument::Scalar).map_err(|error| expected(error, "a kernel argument"))
+        && (fork.is_empty() || fork.peek(Token![,]))
+    {
+        return buffer(input).map(|_| argument);
+    }
+    if input.peek(Token![,]) {
+        return Err(expected(input, "a kernel argument"));
+    }
+    input.parse().map(Argument::Scalar)
 }
 
 fn buffer(input: ParseStream<'_>) -> syn::Result<Argument> {

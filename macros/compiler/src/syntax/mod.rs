@@ -4,12 +4,13 @@ mod declaration;
 mod launch;
 mod stage;
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Expr, ExprPath, Path, Token, Type, Visibility};
 
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, similar};
 
 /// A pipeline as it is written.
 pub struct Pipeline {
@@ -58,6 +59,8 @@ pub enum Item {
         name: Ident,
         stream: Option<Ident>,
         operations: Vec<Operation>,
+        /// Kernels of launches that could not be read: the import of one is not unused.
+        unread: Vec<ExprPath>,
     },
 }
 
@@ -134,50 +137,143 @@ impl Argument {
 
 /// Parses a whole `stream_pipeline! { … }`. Errors go to `diagnostics`; what could be read comes back all the same.
 pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeline> {
+    let mut pipeline = None;
     let parser = |input: ParseStream<'_>| {
-        let runtime = parse_runtime(input)?;
+        let runtime = parse_runtime(input, diagnostics)?;
         let attrs = input.call(Attribute::parse_outer)?;
         let vis: Visibility = input.parse()?;
-        let keyword: Ident = input.parse().map_err(|error| expected(error, "`pipeline Name { … }`"))?;
-        if keyword != "pipeline" {
-            return Err(syn::Error::new(keyword.span(), format!("expected `pipeline`, found `{keyword}`")));
+        let name = header(input, diagnostics)?;
+        let mut items = Vec::new();
+        if input.peek(syn::token::Brace) {
+            let body;
+            syn::braced!(body in input);
+            items = declaration::parse_all(&body, diagnostics);
+            if !input.is_empty() {
+                diagnostics.syntax(expected(input, "nothing after the pipeline"));
+            }
+        } else {
+            diagnostics.syntax(expected(input, "`{` and the pipeline's declarations"));
         }
-        let name: Ident = input.parse().map_err(|error| expected(error, "the pipeline's name"))?;
-        let body;
-        syn::braced!(body in input);
-        let items = declaration::parse_all(&body, diagnostics);
-        if !input.is_empty() {
-            diagnostics.syntax(input.error("unexpected tokens after the pipeline"));
-            input.parse::<TokenStream>()?;
-        }
-        Ok(Pipeline { runtime, attrs, vis, name, items })
+        input.parse::<TokenStream>()?;
+        pipeline = Some(Pipeline { runtime, attrs, vis, name, items });
+        Ok(())
     };
-    match parser.parse2(input) {
-        Ok(pipeline) => Some(pipeline),
-        Err(error) => {
+    if let Err(error) = parser.parse2(input) {
+        // syn also reports what is left in a group after an error in it: the same problem again.
+        if pipeline.is_none() || !diagnostics.has_errors() {
             diagnostics.syntax(error);
-            None
         }
     }
+    pipeline
+}
+
+/// `pipeline Name`: gives the name, if there is one, whatever stands before it.
+fn header(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Ident> {
+    let form = "`pipeline Name { … }`";
+    let is_named = |input: ParseStream<'_>| input.peek(Ident::peek_any) && input.peek2(Ident::peek_any);
+    if !input.peek(Ident::peek_any) {
+        return Err(expected(input, form));
+    }
+    let word = input.fork().call(Ident::parse_any)?.to_string();
+    if word == "pipeline" {
+        input.call(Ident::parse_any)?;
+        return name(input, "the pipeline's name");
+    }
+    let mut error = expected(input, form);
+    if similar(&word, ["pipeline"]).is_some() {
+        error = syn::Error::new(error.span(), format!("{error}\nhelp: a similar keyword exists: `pipeline`"));
+    }
+    diagnostics.syntax(error);
+    if is_named(input) {
+        input.call(Ident::parse_any)?;
+    }
+    input.parse()
 }
 
 /// `#![crate = path]`
-fn parse_runtime(input: ParseStream<'_>) -> syn::Result<Option<Path>> {
-    if !(input.peek(Token![#]) && input.peek2(Token![!])) {
+fn parse_runtime(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Option<Path>> {
+    if !(input.peek(Token![#]) && input.peek2(Token![!]) && input.peek3(syn::token::Bracket)) {
         return Ok(None);
     }
     input.parse::<Token![#]>()?;
     input.parse::<Token![!]>()?;
     let attribute;
     syn::bracketed!(attribute in input);
-    attribute.parse::<Token![crate]>()?;
-    attribute.parse::<Token![=]>()?;
-    attribute.call(Path::parse_mod_style).map(Some)
+    let path = |attribute: ParseStream<'_>| {
+        if !attribute.peek(Token![crate]) {
+            return Err(expected(attribute, "`crate = path`, the only attribute with `!` that there is"));
+        }
+        attribute.parse::<Token![crate]>()?;
+        attribute.parse::<Token![=]>().map_err(|_| expected(attribute, "`=`"))?;
+        let path = attribute
+            .call(Path::parse_mod_style)
+            .map_err(|_| expected(attribute, "the path of the `thalweg` crate"))?;
+        if attribute.is_empty() { Ok(path) } else { Err(expected(attribute, "`]`")) }
+    };
+    let path = path(&attribute);
+    path.map(Some).or_else(|error| {
+        diagnostics.syntax(error);
+        Ok(None)
+    })
 }
 
-/// A syntax error that says what should be there.
-fn expected(error: syn::Error, what: &str) -> syn::Error {
-    syn::Error::new(error.span(), format!("expected {what}"))
+/// A syntax error that says what should be at the next token, and what is.
+fn expected(input: ParseStream<'_>, what: &str) -> syn::Error {
+    let text = match input.cursor().token_tree() {
+        Some((TokenTree::Group(group), _)) => match group.delimiter() {
+            Delimiter::Parenthesis => format!("expected {what}, found `(`"),
+            Delimiter::Brace => format!("expected {what}, found `{{`"),
+            Delimiter::Bracket => format!("expected {what}, found `[`"),
+            Delimiter::None => format!("expected {what}, found `{}`", group.stream()),
+        },
+        Some((TokenTree::Punct(first), mut rest)) => {
+            // An operator whole.
+            let (mut found, mut spacing) = (first.to_string(), first.spacing());
+            while let (Spacing::Joint, Some((TokenTree::Punct(next), after))) = (spacing, rest.token_tree()) {
+                found.push(next.as_char());
+                (spacing, rest) = (next.spacing(), after);
+            }
+            format!("expected {what}, found `{found}`")
+        }
+        Some((token, _)) => format!("expected {what}, found `{token}`"),
+        None => format!("expected {what}, found the end"),
+    };
+    syn::Error::new(input.span(), text)
+}
+
+/// A name that the user gives to something.
+fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
+    let error = expected(input, what);
+    input.parse().map_err(|_| match input.call(Ident::parse_any) {
+        Ok(keyword) if keyword != "_" => {
+            let raw = ["self", "Self", "super", "crate"].iter().all(|word| keyword != word);
+            let help = if raw {
+                format!("write `r#{keyword}`, or choose another name")
+            } else {
+                "choose another name".to_owned()
+            };
+            let text = format!("expected {what}, found the keyword `{keyword}`\nhelp: {help}");
+            syn::Error::new(keyword.span(), text)
+        }
+        _ => error,
+    })
+}
+
+/// The `;` after a declaration or an operation. Where it is missing but `begins_next`, what follows is read all the same.
+fn semicolon(
+    input: ParseStream<'_>,
+    begins_next: impl FnOnce(ParseStream<'_>) -> bool,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<()> {
+    if input.peek(Token![;]) {
+        return input.parse::<Token![;]>().map(drop);
+    }
+    let error = expected(input, "`;`");
+    if input.is_empty() || begins_next(input) {
+        diagnostics.syntax(error);
+        return Ok(());
+    }
+    Err(error)
 }
 
 /// Skips to after the next `;`, or after the next `{ … }` that no `;` follows: where the next line begins.
@@ -185,7 +281,7 @@ fn recover(input: ParseStream<'_>) {
     while let Ok(token) = input.parse::<TokenTree>() {
         match token {
             TokenTree::Punct(punct) if punct.as_char() == ';' => return,
-            TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace => {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
                 // Consumed with the group it belongs to; if it is missing, so be it.
                 let _ = input.parse::<Option<Token![;]>>();
                 return;
@@ -195,10 +291,23 @@ fn recover(input: ParseStream<'_>) {
     }
 }
 
+/// An expression; where there is none, `what` should be there.
+fn expression(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
+    if input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) {
+        return Err(expected(input, what));
+    }
+    input.parse()
+}
+
 impl Parse for Shape {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(syn::token::Bracket) {
-            return Err(input.error("expected `[T]` or `[T; k]`"));
+            let mut error = expected(input, "`[T]` or `[T; k]`");
+            if let Ok(element) = input.fork().parse::<Type>() {
+                let text = format!("{error}\nhelp: write `[{}]`", element.to_token_stream());
+                error = syn::Error::new(error.span(), text);
+            }
+            return Err(error);
         }
         let content;
         syn::bracketed!(content in input);
@@ -206,11 +315,11 @@ impl Parse for Shape {
         let per_item = if content.is_empty() {
             None
         } else {
-            content.parse::<Token![;]>()?;
-            Some(content.parse()?)
+            content.parse::<Token![;]>().map_err(|_| expected(&content, "`]` or `; k]`"))?;
+            Some(expression(&content, "the number of elements an item")?)
         };
         if !content.is_empty() {
-            return Err(content.error("expected `]`"));
+            return Err(expected(&content, "`]`"));
         }
         Ok(Self { element, per_item })
     }
@@ -223,7 +332,7 @@ impl Parse for Size {
             input.parse::<Ident>()?;
             return Ok(Self::Auto);
         }
-        input.parse().map(Self::Given)
+        expression(input, "`auto` or an expression").map(Self::Given)
     }
 }
 

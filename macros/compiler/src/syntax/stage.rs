@@ -1,53 +1,56 @@
 //! Stages and their operations.
 
 use proc_macro2::Ident;
-use syn::Token;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
+use syn::{ExprPath, Token};
 
-use super::{Copy, Item, Operation, expected, launch, recover};
+use super::{Copy, Item, Operation, expected, launch, name, recover, semicolon};
 use crate::diagnostics::Diagnostics;
 
 /// `name [on stream] { … }`, after the keyword.
 pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Item> {
-    let name: Ident = input.parse().map_err(|error| expected(error, "the stage's name"))?;
+    let stage_name = name(input, "the stage's name")?;
     let mut stream = None;
     if input.peek(Ident::peek_any) {
-        let on = input.call(Ident::parse_any)?;
-        if on != "on" {
-            return Err(syn::Error::new(on.span(), format!("expected `on` or `{{`, found `{on}`")));
+        let at = expected(input, "`on` or `{`");
+        if input.call(Ident::parse_any)? != "on" {
+            return Err(at);
         }
-        stream = Some(input.parse().map_err(|error| expected(error, "the name of a stream"))?);
+        stream = Some(name(input, "the name of a stream")?);
     }
     if !input.peek(syn::token::Brace) {
-        return Err(input.error("expected `{` and the stage's operations"));
+        return Err(expected(input, "`{` and the stage's operations"));
     }
     let body;
     syn::braced!(body in input);
-    let mut operations = Vec::new();
+    let (mut operations, mut unread) = (Vec::new(), Vec::new());
     while !body.is_empty() {
-        match operation(&body) {
+        let fork = body.fork();
+        match operation(&body, diagnostics) {
             Ok(operation) => operations.push(operation),
             Err(error) => {
                 diagnostics.syntax(error);
+                let kernel = fork.parse::<ExprPath>().ok().filter(|_| fork.peek(Token![<]));
+                unread.extend(kernel);
                 recover(&body);
             }
         }
     }
-    Ok(Item::Stage { name, stream, operations })
+    Ok(Item::Stage { name: stage_name, stream, operations, unread })
 }
 
-fn operation(input: ParseStream<'_>) -> syn::Result<Operation> {
+fn operation(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Operation> {
     let operation = if is_copy(input) {
         let keyword = input.call(Ident::parse_any)?;
-        let from = input.parse().map_err(|error| expected(error, "the name of what to copy"))?;
-        input.parse::<Token![->]>().map_err(|error| expected(error, "`->`"))?;
-        let to = input.parse().map_err(|error| expected(error, "the name of where to copy it"))?;
+        let from = name(input, "the name of what to copy")?;
+        input.parse::<Token![->]>().map_err(|_| expected(input, "`->`"))?;
+        let to = name(input, "the name of where to copy it")?;
         Operation::Copy(Copy { keyword, from, to })
     } else {
         Operation::Launch(Box::new(launch::parse(input)?))
     };
-    input.parse::<Token![;]>().map_err(|error| expected(error, "`;`"))?;
+    semicolon(input, is_copy, diagnostics)?;
     Ok(operation)
 }
 

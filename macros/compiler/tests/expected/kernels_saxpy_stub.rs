@@ -29,10 +29,10 @@ impl saxpy {
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,
-        n: u32,
-        a: f32,
-        x: impl ::thalweg::__private::ReadArg<f32>,
-        y: impl ::thalweg::__private::ReadWriteArg<f32>,
+        n: impl ::core::marker::Sized,
+        a: impl ::core::marker::Sized,
+        x: impl ::core::marker::Sized,
+        y: impl ::core::marker::Sized,
     ) -> ::thalweg::__private::Result<()> {
         ::core::unreachable!()
     }
@@ -68,8 +68,8 @@ impl fill {
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,
-        value: f32,
-        y: impl ::thalweg::__private::WriteArg<f32>,
+        value: impl ::core::marker::Sized,
+        y: impl ::core::marker::Sized,
     ) -> ::thalweg::__private::Result<()> {
         ::core::unreachable!()
     }

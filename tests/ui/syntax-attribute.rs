@@ -1,10 +1,11 @@
-// The number of elements is no `usize`.
+// An attribute with `!` is not `crate`.
 
 use thalweg::prelude::*;
 
 stream_pipeline! {
+    #![krate = ::thalweg]
     pipeline P {
-        inout y: [f32; 2_u32];
+        inout y: [f32];
         stage all { copy y -> dy; copy dy -> y; }
     }
 }

@@ -1,15 +1,15 @@
-// The elements own memory.
+// The elements are `bool`s.
 
 use thalweg::prelude::*;
 
 stream_pipeline! {
     pipeline P {
-        inout y: [String];
+        inout y: [bool];
         stage all { copy y -> dy; copy dy -> y; }
     }
 }
 
 fn main() -> Result<()> {
-    P::new(&Device::open()?)?.run(&mut Vec::<String>::new())?;
+    P::new(&Device::open()?)?.run(&mut [true; 4])?;
     Ok(())
 }

@@ -1,6 +1,7 @@
-// A type that is no kernel is launched.
+// A launch has two commas in a row.
 
 use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
 
 stream_pipeline! {
     pipeline P {
@@ -9,7 +10,7 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = auto;
         stage load { copy x -> dx; copy y -> dy; }
-        stage axpy { String<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage axpy { saxpy<<<1, 256>>>(c.len as u32, , &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

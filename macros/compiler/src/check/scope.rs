@@ -1,0 +1,82 @@
+//! What an expression may name: the depth no parameter, and shapes, chunk and depth not the chunk.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::visit::Visit;
+use syn::{Expr, ExprPath, Macro};
+
+use crate::diagnostics::Diagnostics;
+use crate::resolve::Program;
+
+pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
+    let Program { params, hosts, buffers, chunk, depth, .. } = program;
+    let mut reported: Vec<String> = Vec::new();
+    if let (Some(name), shapes) = (&chunk.name, hosts.iter().map(|host| (&host.name, &host.shape))) {
+        for (of, shape) in shapes.chain(buffers.iter().map(|buffer| (&buffer.name, &buffer.shape))) {
+            let Some(at) = shape.per_item.as_ref().and_then(|expr| find(expr, name)) else { continue };
+            // A buffer that a copy declares has its source's expression.
+            let place = format!("{:?}", (at.span().start(), at.span().end()));
+            if !reported.contains(&place) {
+                reported.push(place);
+                diagnostics
+                    .error("TW0705", at, format!("the shape of `{of}` depends on the chunk"))
+                    .note("the number counts the elements of one item, the same in every chunk")
+                    .help(format!(
+                        "write `[{}]` for one element an item: a chunk has `{name}.len` items",
+                        shape.element.to_token_stream()
+                    ));
+            }
+        }
+        for (what, size) in [("chunk size", &chunk.size), ("depth", depth)] {
+            if let Some(at) = size.given().and_then(|expr| find(expr, name)) {
+                diagnostics
+                    .error("TW0705", at, format!("the {what} depends on the chunk"))
+                    .note("it is the same for every chunk")
+                    .help("write a number, a constant or `auto`");
+            }
+        }
+    }
+    let in_depth = |name: &Ident| depth.given().and_then(|expr| find(expr, name));
+    if let Some(at) = params.iter().find_map(|param| in_depth(&param.name)) {
+        let name = at.to_string();
+        diagnostics
+            .error("TW0706", at, format!("the depth depends on the parameter `{name}`"))
+            .note("the ring is built by `new`, before `run` has its parameters")
+            .help("write a number or a constant here, and `options(&device).depth(n).build()` for another");
+    }
+}
+
+/// The first place where an expression names `name`, if it does.
+fn find(expr: &Expr, name: &Ident) -> Option<Ident> {
+    let mut finder = Finder { name, found: None };
+    finder.visit_expr(expr);
+    finder.found
+}
+
+struct Finder<'n> {
+    name: &'n Ident,
+    found: Option<Ident>,
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_expr_path(&mut self, path: &'ast ExprPath) {
+        if let Some(ident) = path.path.get_ident().filter(|ident| *ident == self.name) {
+            self.found.get_or_insert_with(|| ident.clone());
+        }
+    }
+
+    /// What a macro does with its tokens is not known; a name among them is most likely used.
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        if self.found.is_none() {
+            self.found = among(call.tokens.clone(), self.name);
+        }
+    }
+}
+
+fn among(tokens: TokenStream, name: &Ident) -> Option<Ident> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) if ident == *name => Some(ident),
+        TokenTree::Group(group) => among(group.stream(), name),
+        _ => None,
+    })
+}

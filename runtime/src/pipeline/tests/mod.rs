@@ -1,0 +1,268 @@
+//! Pipelines on a driver of which a call fails: every call, in every way.
+
+mod faulty;
+
+use std::sync::{Arc, Mutex};
+
+use crate::prelude::*;
+use faulty::{Call, Fault, Faulty, Mode};
+
+#[kernels("../../../../kernels/cu/saxpy.cu", crate = crate)]
+unsafe extern "CUDA" {
+    #[host(saxpy_on_host)]
+    safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
+}
+
+fn saxpy_on_host(t: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+    let i = t.global_x();
+    if i < n as usize {
+        y[i] += a * x[i];
+    }
+}
+
+stream_pipeline! {
+    #![crate = crate]
+    /// Every kind of operation, more chunks than slots.
+    pipeline Saxpy {
+        input x: [f32];
+        inout y: [f32];
+        chunk c = 4;
+        depth = 2;
+        stage load { copy x -> dx; copy y -> dz; }
+        stage work { copy dz -> dy; saxpy<<<1, 4>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+const LEN: usize = 18;
+const X: [f32; LEN] = [1.0; LEN];
+const Y: [f32; LEN] = [3.0; LEN];
+const RESULT: f32 = 5.0;
+
+/// `CUDA_ERROR_INVALID_VALUE`: the fault of the call that gives it.
+const OF_THE_CALL: u32 = 1;
+const OUT_OF_MEMORY: u32 = 2;
+/// `CUDA_ERROR_ILLEGAL_ADDRESS`: the fault of something earlier.
+const OF_THE_DEVICE: u32 = 700;
+
+/// The host arguments of one run: `x` in pageable memory, `y` in either.
+enum Data {
+    Pageable([f32; LEN]),
+    Pinned(PinnedBuf<f32>),
+}
+
+impl Data {
+    fn new(device: &Device, pinned: bool) -> Result<Self> {
+        Ok(if pinned { Self::Pinned(PinnedBuf::from_slice(device, &Y)?) } else { Self::Pageable(Y) })
+    }
+
+    fn run(&mut self, pipeline: &mut Saxpy) -> Result<Report> {
+        match self {
+            Self::Pageable(y) => pipeline.run(&X, y),
+            Self::Pinned(y) => pipeline.run(&X, y),
+        }
+    }
+
+    fn y(&self) -> &[f32] {
+        match self {
+            Self::Pageable(y) => y,
+            Self::Pinned(y) => y,
+        }
+    }
+}
+
+/// Runs `check` for every call of these kinds that building and running the pipeline makes, failing in one way.
+fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &Device, Fault, bool)) {
+    for (call, pinned) in calls.iter().flat_map(|&call| [(call, false), (call, true)]) {
+        for nth in 0.. {
+            let fault = Fault { call, nth, mode, code };
+            let driver = Arc::new(Faulty::new(fault));
+            let device = Device::with_driver(driver.clone());
+            check(&driver, &device, fault, pinned);
+            let failed = driver.state().failed.is_some();
+            if mode == Mode::Lost {
+                // What was left to the device holds on to the device.
+                KEPT.lock().unwrap().push(driver);
+            }
+            if !failed {
+                assert!(nth > 0, "{call:?} is never called");
+                break;
+            }
+        }
+    }
+}
+
+/// Devices that were lost, so that a leak checker finds what belongs to them.
+static KEPT: Mutex<Vec<Arc<Faulty>>> = Mutex::new(Vec::new());
+
+/// Builds the pipeline and runs it once.
+fn run(device: &Device, pinned: bool) -> Result<(Saxpy, Data, Result<Report>)> {
+    let mut data = Data::new(device, pinned)?;
+    let mut pipeline = Saxpy::new(device)?;
+    let result = data.run(&mut pipeline);
+    Ok((pipeline, data, result))
+}
+
+/// Checks what a failed run says of `y`: its complete chunks are there, and the rest is old or new.
+fn is_complete(error: &Error, y: &[f32]) {
+    for complete in error.complete() {
+        assert_eq!((complete.host, complete.items), ("y", LEN.min(4 * complete.chunks as usize)));
+        assert!(y[..complete.items].iter().all(|&y| y == RESULT), "{error}: {y:?}");
+    }
+    assert!(y.iter().all(|&y| y == RESULT || y == Y[0]));
+}
+
+/// Checks that the error names the operation and the chunk that the failing call was for.
+fn names_its_operation(driver: &Faulty, error: &Error) {
+    let Some(Some(tag)) = driver.state().failed else { return };
+    let operation = Saxpy::PLAN.operations[tag.operation as usize];
+    let place = error.place();
+    assert_eq!(place.stage, Some(Saxpy::PLAN.stages[operation.stage]));
+    assert_eq!((place.operation, place.chunk), (Some(operation.text), Some(tag.chunk)));
+    assert_eq!(place.site.unwrap().line, operation.line);
+}
+
+/// The device can be waited for, so everything is as if the run had not been, and all memory is accounted for.
+fn recovers(mode: Mode, code: u32, check: impl Fn(&Faulty, &Error)) {
+    every_call(&Call::ALL, mode, code, |driver, device, fault, pinned| {
+        match run(device, pinned) {
+            Ok((_, data, Ok(_))) => {
+                assert!(driver.state().failed.is_none(), "{fault:?} goes unnoticed");
+                assert_eq!(data.y(), [RESULT; LEN]);
+            }
+            Ok((mut pipeline, mut data, Err(error))) => {
+                is_complete(&error, data.y());
+                check(driver, &error);
+                // Elements that have their result already get another one.
+                let again: Vec<f32> = data.y().iter().map(|y| y + 2.0).collect();
+                data.run(&mut pipeline).unwrap();
+                assert_eq!(data.y(), again, "{fault:?}");
+            }
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::Driver(_)), "{error:?}"),
+        }
+        let state = driver.state();
+        assert_eq!(state.refused, [], "{fault:?}");
+        assert_eq!(state.live(), 0, "{fault:?}: {state:?}");
+    });
+}
+
+#[test]
+fn a_refused_call() {
+    recovers(Mode::Refused, OF_THE_CALL, |driver, error| {
+        assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.call == "faulty"), "{error:?}");
+        assert_eq!(error.place().pipeline, Some("Saxpy"));
+        names_its_operation(driver, error);
+    });
+}
+
+/// The call does what it should and fails all the same. An event may be recorded then, or a copy be under way.
+#[test]
+fn a_call_that_is_done_and_fails() {
+    recovers(Mode::Done, OF_THE_CALL, |driver, error| {
+        assert_eq!(error.place().pipeline, Some("Saxpy"));
+        names_its_operation(driver, error);
+    });
+}
+
+/// The call that reports an asynchronous error is not the one that caused it.
+#[test]
+fn an_asynchronous_error() {
+    recovers(Mode::Refused, OF_THE_DEVICE, |_, error| {
+        let place = error.place();
+        let is_known = place.operation.is_some() || place.chunk.is_some();
+        assert!(place.pipeline == Some("Saxpy") && !is_known, "{error}");
+        assert!(error.to_string().contains("THALWEG_SYNC=1"), "{error}");
+    });
+}
+
+#[test]
+fn memory_that_is_exhausted() {
+    let calls = [Call::Allocate, Call::AllocatePinned];
+    every_call(&calls, Mode::Refused, OUT_OF_MEMORY, |driver, device, fault, pinned| {
+        let exhausted = match fault.call {
+            Call::Allocate => "device memory is exhausted: `",
+            _ => "page-locked host memory is exhausted: ",
+        };
+        match run(device, pinned) {
+            Ok((_, _, Ok(_))) => assert!(driver.state().failed.is_none()),
+            Ok((mut pipeline, mut data, Err(error))) => {
+                assert!(error.to_string().starts_with(exhausted), "{error}");
+                assert_eq!(data.y(), Y);
+                data.run(&mut pipeline).unwrap();
+                assert_eq!(data.y(), [RESULT; LEN]);
+            }
+            Err(error) => assert!(error.to_string().starts_with(exhausted), "{error}"),
+        }
+        let state = driver.state();
+        assert_eq!((&state.refused[..], state.live()), (&[][..], 0), "{fault:?}");
+    });
+}
+
+/// After a failure the device never answers again: whatever its copies may still reach is left to it for good.
+#[test]
+fn a_lost_device() {
+    every_call(&Call::ALL, Mode::Lost, OF_THE_DEVICE, |driver, device, fault, pinned| {
+        let Ok((mut pipeline, mut data, first)) = run(device, pinned) else {
+            // Nothing was enqueued yet, so nothing is in flight.
+            let state = driver.state();
+            assert_eq!((&state.refused[..], state.live()), (&[][..], 0), "{fault:?}");
+            return;
+        };
+        if driver.state().failed.is_none() {
+            first.unwrap();
+            return;
+        }
+        let mut error = first.unwrap_err();
+        is_complete(&error, if pipeline.pipeline.poisoned && pinned { &Y } else { data.y() });
+        if !pipeline.pipeline.poisoned {
+            // It failed to allocate, before anything was in flight. The next run gets as far as waiting.
+            assert!(
+                matches!(fault.call, Call::Allocate | Call::AllocatePinned | Call::CreateEvent),
+                "{fault:?}"
+            );
+            error = data.run(&mut pipeline).unwrap_err();
+        }
+        assert!(matches!(error.kind(), ErrorKind::Driver(error) if error.call == "faulty"), "{error:?}");
+        let (device_memory, pinned_memory) = {
+            let state = driver.state();
+            (state.device.clone(), state.pinned.clone())
+        };
+        assert!(!device_memory.is_empty() && !pinned_memory.is_empty());
+
+        let mut fresh = Data::Pageable(Y);
+        let refused = fresh.run(&mut pipeline).unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::PipelinePoisoned), "{refused:?}");
+        assert_eq!(
+            refused.to_string().lines().next(),
+            Some("this pipeline is poisoned: an earlier run failed and the device may still access its ring")
+        );
+        assert_eq!((refused.place().pipeline, fresh.y()), (Some("Saxpy"), &Y[..]));
+        if let Data::Pinned(y) = &mut data {
+            assert!(y.is_poisoned() && y.is_empty() && y.iter_mut().next().is_none());
+            let refused = pipeline.run(&X, y).unwrap_err();
+            assert!(matches!(refused.kind(), ErrorKind::Poisoned { host: "y" }), "{refused:?}");
+        }
+
+        drop((pipeline, data));
+        let state = driver.state();
+        assert_eq!((&state.device, &state.pinned), (&device_memory, &pinned_memory), "{fault:?}: freed");
+        assert_eq!(state.refused, [], "{fault:?}");
+    });
+}
+
+/// A buffer that a lost run read is refused by other pipelines too; one that it did not have is not.
+#[test]
+fn other_pipelines_after_a_lost_run() {
+    let fault = Fault { call: Call::Launch, nth: 0, mode: Mode::Lost, code: OF_THE_DEVICE };
+    let driver = Arc::new(Faulty::new(fault));
+    let device = Device::with_driver(driver.clone());
+    let mut pipelines = [Saxpy::new(&device).unwrap(), Saxpy::new(&device).unwrap()];
+    let buffer = || PinnedBuf::from_slice(&device, &X).unwrap();
+    let (shared, mut y, mut other) = (buffer(), buffer(), buffer());
+    pipelines[0].run(&shared, &mut y).unwrap_err();
+    assert!(shared.is_poisoned() && y.is_poisoned() && !other.is_poisoned());
+    let refused = pipelines[1].run(&shared, &mut other).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Poisoned { host: "x" }), "{refused:?}");
+    assert_eq!(other[..], X);
+    KEPT.lock().unwrap().push(driver);
+}

@@ -1,0 +1,293 @@
+// pipeline Keep {
+//     input x: [f32];
+//     output first: [f32];
+//     output second: [f32];
+//     chunk c = auto;
+//     stage load { copy x -> dx; }
+//     stage keep { copy dx -> kept; scale<<<blocks(c.len, 256), 256>>>(2.0, &mut dx); }
+//     stage store { copy kept -> first; copy dx -> second; }
+// }
+
+/// For each chunk, in this order:
+///
+/// | stage | stream | operation | waits for |
+/// | --- | --- | --- | --- |
+/// | load | load | `copy x -> dx` | `store_done` of the chunk that used the slot before |
+/// | keep | keep | `copy dx -> kept` | `load_done` |
+/// | keep | keep | `scale<<<..>>>` |  |
+/// | store | store | `copy kept -> first` | `keep_kept_done` |
+/// | store | store | `copy dx -> second` | `keep_done` |
+#[derive(::core::fmt::Debug)]
+struct Keep {
+    pipeline: ::thalweg::__private::Pipeline,
+    scale: scale,
+}
+impl Keep {
+    /// Builds the pipeline on a device, as it is declared.
+    ///
+    /// # Errors
+    /// As `build` of its options.
+    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
+        Self::options(device).build()
+    }
+    /// Options to build the pipeline with another chunk or depth than it declares.
+    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(device)
+    }
+    /// Runs the pipeline over all items and waits until the results are in place.
+    ///
+    /// # Errors
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+    /// device. The error says where, and how much of each output is complete.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(unused_labels, reason = "they name the stages")]
+    pub fn run<'run>(
+        &mut self,
+        x: impl ::thalweg::Input<'run, f32>,
+        first: impl ::thalweg::Output<'run, f32>,
+        second: impl ::thalweg::Output<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Report> {
+        let Self { pipeline, scale } = self;
+        let mut call = pipeline.call();
+        let x = call.input::<f32>(1, x)?;
+        let first = call.output::<f32>(1, first)?;
+        let second = call.output::<f32>(1, second)?;
+        let dx = call.device::<f32>(1)?;
+        let kept = call.device::<f32>(1)?;
+        call.run(
+            ::thalweg::__private::ChunkSize::Auto,
+            |run| {
+                let [load, keep, store] = run.streams();
+                let [load_done, keep_kept_done, keep_done, store_done] = run.events();
+                for c in run.chunks() {
+                    'load: {
+                        let copy_x = run.on(load, 0, c);
+                        copy_x.wait_reuse(store_done)?;
+                        copy_x.upload(x, dx)?;
+                        copy_x.record(load_done)?;
+                    }
+                    'keep: {
+                        let copy_dx = run.on(keep, 1, c);
+                        copy_dx.wait(load_done)?;
+                        copy_dx.copy(dx, kept)?;
+                        copy_dx.record(keep_kept_done)?;
+                        let launch_scale = run.on(keep, 2, c);
+                        scale
+                            .launch(
+                                launch_scale.config(blocks(c.len, 256), 256, 0),
+                                2.0,
+                                launch_scale.read_write(dx),
+                            )?;
+                        launch_scale.record(keep_done)?;
+                    }
+                    'store: {
+                        let copy_kept = run.on(store, 3, c);
+                        copy_kept.wait(keep_kept_done)?;
+                        copy_kept.download(kept, first)?;
+                        let copy_dx = run.on(store, 4, c);
+                        copy_dx.wait(keep_done)?;
+                        copy_dx.download(dx, second)?;
+                        copy_dx.record(store_done)?;
+                    }
+                }
+                ::core::result::Result::Ok(())
+            },
+        )
+    }
+}
+impl ::thalweg::__private::Build for Keep {
+    fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        let pipeline = ::thalweg::__private::Pipeline::new(
+            settings,
+            &Self::PLAN,
+            ::thalweg::__private::AUTO_DEPTH,
+        )?;
+        let mut built = Self {
+            scale: pipeline.load(2)?,
+            pipeline,
+        };
+        built
+            .pipeline
+            .reserve(
+                ::thalweg::__private::ChunkSize::Auto,
+                &[
+                    (::core::mem::size_of::<f32>(), 1),
+                    (::core::mem::size_of::<f32>(), 1),
+                    (::core::mem::size_of::<f32>(), 1),
+                ],
+                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+            )?;
+        ::core::result::Result::Ok(built)
+    }
+}
+impl Keep {
+    /// The streams, operations and events of this pipeline.
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
+        pipeline: "Keep",
+        file: ::core::file!(),
+        line: 2,
+        column: 18,
+        streams: &[
+            ::thalweg::__private::StreamPlan {
+                name: "load",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "keep",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "store",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+        ],
+        stages: &["load", "keep", "store"],
+        hosts: &[
+            ::thalweg::__private::HostPlan {
+                name: "x",
+                reads: true,
+                writes: false,
+                line: 3,
+                column: 19,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "first",
+                reads: false,
+                writes: true,
+                line: 4,
+                column: 20,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "second",
+                reads: false,
+                writes: true,
+                line: 5,
+                column: 20,
+            },
+        ],
+        buffers: &["dx", "kept"],
+        operations: &[
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy x -> dx",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 0,
+                    buffer: 0,
+                },
+                line: 7,
+                column: 26,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "copy dx -> kept",
+                kind: ::thalweg::__private::OperationKind::CopyOnDevice {
+                    from: 0,
+                    to: 1,
+                },
+                line: 8,
+                column: 26,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "scale<<<..>>>",
+                kind: ::thalweg::__private::OperationKind::Launch {
+                    kernel: "scale",
+                },
+                line: 8,
+                column: 43,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 2,
+                stream: 2,
+                text: "copy kept -> first",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 1,
+                    buffer: 1,
+                },
+                line: 9,
+                column: 27,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 2,
+                stream: 2,
+                text: "copy dx -> second",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 2,
+                    buffer: 0,
+                },
+                line: 9,
+                column: 47,
+            },
+        ],
+        events: &[
+            ::thalweg::__private::EventPlan {
+                name: "load_done",
+                operation: 0,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "keep_kept_done",
+                operation: 1,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "keep_done",
+                operation: 2,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "store_done",
+                operation: 4,
+            },
+        ],
+        waits: &[
+            ::thalweg::__private::WaitPlan {
+                operation: 1,
+                event: 0,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 3,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "kept",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 4,
+                event: 2,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 0,
+                event: 3,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+        ],
+    };
+}

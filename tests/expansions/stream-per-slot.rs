@@ -1,0 +1,189 @@
+// pipeline Saxpy {
+//     param a: f32;
+//     input x: [f32];
+//     inout y: [f32];
+//     chunk c = auto;
+//     depth = 4;
+//     stream s per slot;
+//     stage load on s { copy x -> dx; copy y -> dy; }
+//     stage axpy on s { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+//     stage store on s { copy dy -> y; }
+// }
+
+/// For each chunk, in this order:
+///
+/// | stage | stream | operation | waits for |
+/// | --- | --- | --- | --- |
+/// | load | s | `copy x -> dx` |  |
+/// | load | s | `copy y -> dy` |  |
+/// | axpy | s | `saxpy<<<..>>>` |  |
+/// | store | s | `copy dy -> y` |  |
+#[derive(::core::fmt::Debug)]
+struct Saxpy {
+    pipeline: ::thalweg::__private::Pipeline,
+    saxpy: saxpy,
+}
+impl Saxpy {
+    /// Builds the pipeline on a device, as it is declared.
+    ///
+    /// # Errors
+    /// As `build` of its options.
+    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
+        Self::options(device).build()
+    }
+    /// Options to build the pipeline with another chunk or depth than it declares.
+    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(device)
+    }
+    /// Runs the pipeline over all items and waits until the results are in place.
+    ///
+    /// # Errors
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+    /// device. The error says where, and how much of each output is complete.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(unused_labels, reason = "they name the stages")]
+    pub fn run<'run>(
+        &mut self,
+        a: f32,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Report> {
+        let Self { pipeline, saxpy } = self;
+        let mut call = pipeline.call();
+        let x = call.input::<f32>(1, x)?;
+        let y = call.inout::<f32>(1, y)?;
+        let dx = call.device::<f32>(1)?;
+        let dy = call.device::<f32>(1)?;
+        call.run(
+            ::thalweg::__private::ChunkSize::Auto,
+            |run| {
+                let [s] = run.streams();
+                for c in run.chunks() {
+                    'load: {
+                        let copy_x = run.on(s, 0, c);
+                        copy_x.upload(x, dx)?;
+                        let copy_y = run.on(s, 1, c);
+                        copy_y.upload(y, dy)?;
+                    }
+                    'axpy: {
+                        let launch_saxpy = run.on(s, 2, c);
+                        saxpy
+                            .launch(
+                                launch_saxpy.config(blocks(c.len, 256), 256, 0),
+                                c.len as u32,
+                                a,
+                                launch_saxpy.read(dx),
+                                launch_saxpy.read_write(dy),
+                            )?;
+                    }
+                    'store: {
+                        let copy_dy = run.on(s, 3, c);
+                        copy_dy.download(dy, y)?;
+                    }
+                }
+                ::core::result::Result::Ok(())
+            },
+        )
+    }
+}
+impl ::thalweg::__private::Build for Saxpy {
+    fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        let pipeline = ::thalweg::__private::Pipeline::new(settings, &Self::PLAN, 4)?;
+        let mut built = Self {
+            saxpy: pipeline.load(2)?,
+            pipeline,
+        };
+        built
+            .pipeline
+            .reserve(
+                ::thalweg::__private::ChunkSize::Auto,
+                &[
+                    (::core::mem::size_of::<f32>(), 1),
+                    (::core::mem::size_of::<f32>(), 1),
+                ],
+                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+            )?;
+        ::core::result::Result::Ok(built)
+    }
+}
+impl Saxpy {
+    /// The streams, operations and events of this pipeline.
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
+        pipeline: "Saxpy",
+        file: ::core::file!(),
+        line: 2,
+        column: 18,
+        streams: &[
+            ::thalweg::__private::StreamPlan {
+                name: "s",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: true,
+            },
+        ],
+        stages: &["load", "axpy", "store"],
+        hosts: &[
+            ::thalweg::__private::HostPlan {
+                name: "x",
+                reads: true,
+                writes: false,
+                line: 4,
+                column: 19,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "y",
+                reads: true,
+                writes: true,
+                line: 5,
+                column: 19,
+            },
+        ],
+        buffers: &["dx", "dy"],
+        operations: &[
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy x -> dx",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 0,
+                    buffer: 0,
+                },
+                line: 9,
+                column: 31,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy y -> dy",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 1,
+                    buffer: 1,
+                },
+                line: 9,
+                column: 45,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 0,
+                text: "saxpy<<<..>>>",
+                kind: ::thalweg::__private::OperationKind::Launch {
+                    kernel: "saxpy",
+                },
+                line: 10,
+                column: 31,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 2,
+                stream: 0,
+                text: "copy dy -> y",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 1,
+                    buffer: 1,
+                },
+                line: 11,
+                column: 32,
+            },
+        ],
+        events: &[],
+        waits: &[],
+    };
+}

@@ -1,0 +1,248 @@
+// pipeline Gray {
+//     input rgb: [u8; 3];
+//     output gray: [u8];
+//     device d_gray: [u8];
+//     chunk c = auto;
+//     stage load { copy rgb -> d_rgb; }
+//     stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_gray); }
+//     stage store { copy d_gray -> gray; }
+// }
+
+/// For each chunk, in this order:
+///
+/// | stage | stream | operation | waits for |
+/// | --- | --- | --- | --- |
+/// | load | load | `copy rgb -> d_rgb` | `convert_done` of the chunk that used the slot before |
+/// | convert | convert | `grayscale<<<..>>>` | `load_done`, `store_done` of the chunk that used the slot before |
+/// | store | store | `copy d_gray -> gray` | `convert_done` |
+#[derive(::core::fmt::Debug)]
+struct Gray {
+    pipeline: ::thalweg::__private::Pipeline,
+    grayscale: grayscale,
+}
+impl Gray {
+    /// Builds the pipeline on a device, as it is declared.
+    ///
+    /// # Errors
+    /// As `build` of its options.
+    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
+        Self::options(device).build()
+    }
+    /// Options to build the pipeline with another chunk or depth than it declares.
+    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(device)
+    }
+    /// Runs the pipeline over all items and waits until the results are in place.
+    ///
+    /// # Errors
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+    /// device. The error says where, and how much of each output is complete.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(unused_labels, reason = "they name the stages")]
+    pub fn run<'run>(
+        &mut self,
+        rgb: impl ::thalweg::Input<'run, u8>,
+        gray: impl ::thalweg::Output<'run, u8>,
+    ) -> ::thalweg::Result<::thalweg::Report> {
+        let Self { pipeline, grayscale } = self;
+        let mut call = pipeline.call();
+        let rgb = call.input::<u8>(3, rgb)?;
+        let gray = call.output::<u8>(1, gray)?;
+        let d_gray = call.device::<u8>(1)?;
+        let d_rgb = call.device::<u8>(3)?;
+        call.run(
+            ::thalweg::__private::ChunkSize::Auto,
+            |run| {
+                let [load, convert, store] = run.streams();
+                let [load_done, convert_done, store_done] = run.events();
+                for c in run.chunks() {
+                    'load: {
+                        let copy_rgb = run.on(load, 0, c);
+                        copy_rgb.wait_reuse(convert_done)?;
+                        copy_rgb.upload(rgb, d_rgb)?;
+                        copy_rgb.record(load_done)?;
+                    }
+                    'convert: {
+                        let launch_grayscale = run.on(convert, 1, c);
+                        launch_grayscale.wait(load_done)?;
+                        launch_grayscale.wait_reuse(store_done)?;
+                        grayscale
+                            .launch(
+                                launch_grayscale.config(blocks(c.len, 256), 256, 0),
+                                c.len as u32,
+                                launch_grayscale.read(d_rgb),
+                                launch_grayscale.write(d_gray),
+                            )?;
+                        launch_grayscale.record(convert_done)?;
+                    }
+                    'store: {
+                        let copy_d_gray = run.on(store, 2, c);
+                        copy_d_gray.wait(convert_done)?;
+                        copy_d_gray.download(d_gray, gray)?;
+                        copy_d_gray.record(store_done)?;
+                    }
+                }
+                ::core::result::Result::Ok(())
+            },
+        )
+    }
+}
+impl ::thalweg::__private::Build for Gray {
+    fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        let pipeline = ::thalweg::__private::Pipeline::new(
+            settings,
+            &Self::PLAN,
+            ::thalweg::__private::AUTO_DEPTH,
+        )?;
+        let mut built = Self {
+            grayscale: pipeline.load(1)?,
+            pipeline,
+        };
+        built
+            .pipeline
+            .reserve(
+                ::thalweg::__private::ChunkSize::Auto,
+                &[(::core::mem::size_of::<u8>(), 3), (::core::mem::size_of::<u8>(), 1)],
+                &[(::core::mem::size_of::<u8>(), 1), (::core::mem::size_of::<u8>(), 3)],
+            )?;
+        ::core::result::Result::Ok(built)
+    }
+}
+impl Gray {
+    /// The streams, operations and events of this pipeline.
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
+        pipeline: "Gray",
+        file: ::core::file!(),
+        line: 2,
+        column: 18,
+        streams: &[
+            ::thalweg::__private::StreamPlan {
+                name: "load",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "convert",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "store",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+        ],
+        stages: &["load", "convert", "store"],
+        hosts: &[
+            ::thalweg::__private::HostPlan {
+                name: "rgb",
+                reads: true,
+                writes: false,
+                line: 3,
+                column: 19,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "gray",
+                reads: false,
+                writes: true,
+                line: 4,
+                column: 20,
+            },
+        ],
+        buffers: &["d_gray", "d_rgb"],
+        operations: &[
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy rgb -> d_rgb",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 0,
+                    buffer: 1,
+                },
+                line: 7,
+                column: 26,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "grayscale<<<..>>>",
+                kind: ::thalweg::__private::OperationKind::Launch {
+                    kernel: "grayscale",
+                },
+                line: 8,
+                column: 29,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 2,
+                stream: 2,
+                text: "copy d_gray -> gray",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 1,
+                    buffer: 0,
+                },
+                line: 9,
+                column: 27,
+            },
+        ],
+        events: &[
+            ::thalweg::__private::EventPlan {
+                name: "load_done",
+                operation: 0,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "convert_done",
+                operation: 1,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "store_done",
+                operation: 2,
+            },
+        ],
+        waits: &[
+            ::thalweg::__private::WaitPlan {
+                operation: 1,
+                event: 0,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "d_rgb",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 2,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "d_gray",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 0,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "d_rgb",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 1,
+                event: 2,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "d_gray",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+        ],
+    };
+}

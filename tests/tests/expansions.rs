@@ -1,0 +1,172 @@
+//! What pipelines expand to, formatted. `BLESS=1` writes the files in `expansions/` anew: read them before you keep them.
+
+use std::path::Path;
+
+use thalweg_compiler::stream_pipeline;
+
+/// Compares the expansion of a pipeline with `expansions/{name}.rs`.
+fn check(name: &str, pipeline: &str) {
+    let tokens = pipeline.parse().expect("the pipeline lexes");
+    let file = syn::parse2(stream_pipeline(tokens)).expect("the expansion is Rust");
+    let written = pipeline.trim_matches('\n').lines().map(|line| match line.strip_prefix("        ") {
+        Some("") | None => "//\n".to_owned(),
+        Some(line) => format!("// {line}\n"),
+    });
+    let text = format!("{}\n{}", written.collect::<String>(), prettyplease::unparse(&file));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("expansions").join(format!("{name}.rs"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).expect("the expansion can be written");
+        return;
+    }
+    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == blessed, "{name} expands to something else; `BLESS=1` writes it anew:\n{text}");
+}
+
+#[test]
+fn three_streams() {
+    check(
+        "three-streams",
+        "
+        /// `y <- a*x + y`, chunk by chunk.
+        pub pipeline Saxpy {
+            param a: f32;
+            input x: [f32];
+            inout y: [f32];
+
+            chunk c = auto;
+            depth = 3;
+
+            stream up: high;
+            stream math;
+            stream down: low;
+
+            stage load on up { copy x -> dx; copy y -> dy; }
+            stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+            stage store on down { copy dy -> y; }
+        }",
+    );
+}
+
+#[test]
+fn one_stream() {
+    check(
+        "one-stream",
+        "
+        pipeline Saxpy {
+            param a: f32;
+            input x: [f32];
+            inout y: [f32];
+            chunk c = 1 << 20;
+            stream s;
+            stage load on s { copy x -> dx; copy y -> dy; }
+            stage axpy on s { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+            stage store on s { copy dy -> y; }
+        }",
+    );
+}
+
+/// The tutorials' pattern: each chunk on a stream of its own.
+#[test]
+fn a_stream_per_slot() {
+    check(
+        "stream-per-slot",
+        "
+        pipeline Saxpy {
+            param a: f32;
+            input x: [f32];
+            inout y: [f32];
+            chunk c = auto;
+            depth = 4;
+            stream s per slot;
+            stage load on s { copy x -> dx; copy y -> dy; }
+            stage axpy on s { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+            stage store on s { copy dy -> y; }
+        }",
+    );
+}
+
+#[test]
+fn shapes_with_parameters() {
+    check(
+        "shapes-with-parameters",
+        "
+        pub(crate) pipeline Normalise {
+            param channels: usize;
+            input pixels: [u8; channels];
+            output tensor: [f32; channels * 2];
+            device scratch: [f32; channels];
+            chunk images = 64 / channels;
+            stage load { copy pixels -> d_pixels; }
+            stage widen { to_f32<<<blocks(images.len * channels, 256), 256>>>(&d_pixels, out scratch); }
+            stage both { twice<<<images.len, channels>>>(&scratch, out d_tensor2); copy d_tensor2 -> tensor; }
+            device d_tensor2: [f32; channels * 2];
+        }",
+    );
+}
+
+#[test]
+fn launch_with_all_four_values() {
+    check(
+        "launch-with-all-four-values",
+        "
+        pipeline Transpose {
+            inout m: [f32; 1024];
+            chunk c = 16;
+            stream copies;
+            stream math: priority(-3);
+            stage all on copies {
+                copy m -> d_in;
+                kernels::transpose::<32><<<(32, 32, c.len), (32, 8), 32 * 33 * 4, math>>>(&d_in, out d_out);
+                copy d_out -> m;
+            }
+            device d_out: [f32; 1024];
+        }",
+    );
+}
+
+#[test]
+fn streams_left_out() {
+    check(
+        "streams-left-out",
+        "
+        pipeline Gray {
+            input rgb: [u8; 3];
+            output gray: [u8];
+            device d_gray: [u8];
+            chunk c = auto;
+            stage load { copy rgb -> d_rgb; }
+            stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_gray); }
+            stage store { copy d_gray -> gray; }
+        }",
+    );
+}
+
+#[test]
+fn copy_on_the_device() {
+    check(
+        "copy-on-the-device",
+        "
+        pipeline Keep {
+            input x: [f32];
+            output first: [f32];
+            output second: [f32];
+            chunk c = auto;
+            stage load { copy x -> dx; }
+            stage keep { copy dx -> kept; scale<<<blocks(c.len, 256), 256>>>(2.0, &mut dx); }
+            stage store { copy kept -> first; copy dx -> second; }
+        }",
+    );
+}
+
+/// Every expansion in the folder belongs to a test.
+#[test]
+fn none_is_stale() {
+    let tests = include_str!("expansions.rs");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("expansions");
+    for entry in std::fs::read_dir(folder).expect("the expansions can be listed") {
+        let name =
+            entry.expect("the expansions can be listed").file_name().into_string().expect("a plain name");
+        let stem = name.strip_suffix(".rs").unwrap_or(&name);
+        assert!(tests.contains(&format!("\"{stem}\",")), "{name} belongs to no test");
+    }
+}

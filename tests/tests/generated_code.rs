@@ -1,0 +1,261 @@
+//! Misuse of what generated code uses, by code without `unsafe`. It may fail in any way that leaves memory alone.
+//!
+//! Run it under AddressSanitizer: `.ci/asan`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use thalweg::__private::{
+    Build, Call, ChunkSize, HostPlan, OperationKind, OperationPlan, Pipeline, Priority, ReadArg, Run,
+    Settings, StreamPlan, View,
+};
+use thalweg::Options;
+use thalweg::prelude::*;
+use thalweg_tests::kernels::axpy_each;
+use thalweg_tests::{leaves_nothing, numbers, pinned, small};
+
+const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
+    OperationPlan { stage: 0, stream: 0, text, kind, line: 1, column: 1 }
+}
+
+const fn host(name: &'static str, writes: bool) -> HostPlan {
+    HostPlan { name, reads: true, writes, line: 1, column: 1 }
+}
+
+/// `copy x -> dx; copy y -> dy; axpy_each(…); copy dy -> y;` in one stream, with another stream unused.
+static PLAN: Plan = Plan {
+    pipeline: "Raw",
+    file: "generated_code.rs",
+    line: 1,
+    column: 1,
+    streams: &[
+        StreamPlan { name: "used", priority: Priority::Default, per_slot: false },
+        StreamPlan { name: "unused", priority: Priority::Default, per_slot: false },
+    ],
+    stages: &["all"],
+    hosts: &[host("x", false), host("y", true)],
+    buffers: &["dx", "dy"],
+    operations: &[
+        operation("copy x -> dx", OperationKind::Upload { host: 0, buffer: 0 }),
+        operation("copy y -> dy", OperationKind::Upload { host: 1, buffer: 1 }),
+        operation("axpy_each<<<..>>>", OperationKind::Launch { kernel: "axpy_each" }),
+        operation("copy dy -> y", OperationKind::Download { host: 1, buffer: 1 }),
+    ],
+    events: &[],
+    waits: &[],
+};
+
+/// The bare resources of a pipeline, as generated code gets them.
+struct Raw(Pipeline);
+
+impl Build for Raw {
+    fn build(settings: Settings<'_>) -> Result<Self> {
+        Pipeline::new(settings, &PLAN, 2).map(Self)
+    }
+}
+
+fn raw(device: &Device) -> Pipeline {
+    Options::<Raw>::new(device).build().unwrap().0
+}
+
+const CHUNK: ChunkSize = ChunkSize::Items(4);
+
+/// An `input` was borrowed shared, so nothing may write it.
+#[test]
+fn a_download_to_an_input() {
+    let device = small(Spec::default());
+    let (x, mut y) = (vec![1.0_f32; 4], vec![2.0_f32; 4]);
+    let x_pinned = pinned(&device, &x);
+    macro_rules! check {
+        ($x:expr) => {
+            let mut pipeline = raw(&device);
+            let mut call = pipeline.call();
+            let (hx, hy) = (call.input::<f32>(1, $x).unwrap(), call.inout::<f32>(1, &mut y).unwrap());
+            let (dx, dy) = (call.device::<f32>(1).unwrap(), call.device::<f32>(1).unwrap());
+            let result = call.run(CHUNK, |run| {
+                let [stream] = run.streams();
+                for c in run.chunks() {
+                    run.on(stream, 0, c).upload(hx, dx)?;
+                    run.on(stream, 1, c).upload(hy, dy)?;
+                    run.on(stream, 2, c).download(dy, hx)?;
+                    run.on(stream, 3, c).download(dy, hx)?;
+                }
+                Ok(())
+            });
+            assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+        };
+    }
+    check!(&x);
+    check!(&x_pinned);
+    assert_eq!((&x[..], &x_pinned[..]), (&[1.0; 4][..], &[1.0; 4][..]));
+}
+
+/// The shape of an argument that was refused must not become that of the next one.
+#[test]
+fn an_argument_after_a_refused_one() {
+    let device = small(Spec::default());
+    let (ragged, short) = (vec![0_u8; 1001], vec![1_u8; 4]);
+    let mut pipeline = raw(&device);
+    let mut call = pipeline.call();
+    call.input::<u8>(1000, &ragged).unwrap_err();
+    let hx = call.input::<u8>(1, &short).unwrap();
+    let (dx, _dy) = (call.device::<u8>(1000).unwrap(), call.device::<u8>(1).unwrap());
+    let mut copied = false;
+    let result = call.run(CHUNK, |run| {
+        let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
+        copied = run.on(stream, 0, c).upload(hx, dx).is_ok();
+        Ok(())
+    });
+    assert!(result.is_err() && !copied, "4 bytes were copied as 4000");
+}
+
+/// Whatever calls follow a failed one, nothing more is enqueued.
+#[test]
+fn going_on_after_an_error() {
+    let device = small(Spec::default());
+    let (x, mut y) = (numbers(16), numbers(16));
+    let mut pipeline = raw(&device);
+    let mut call = pipeline.call();
+    let (hx, hy) = (call.input(1, &x).unwrap(), call.inout(1, &mut y).unwrap());
+    let (dx, dy) = (call.device(1).unwrap(), call.device(1).unwrap());
+    let kernel = axpy_each::load(&device).unwrap();
+    let result = call.run(CHUNK, |run| {
+        let [stream] = run.streams();
+        let c = run.chunks().next().unwrap();
+        run.on(stream, 0, c).upload(hx, dx)?;
+        run.on(stream, 1, c).upload(hy, dy)?;
+        let launch = run.on(stream, 2, c);
+        let empty = launch.config(0, 0, 0);
+        assert!(kernel.launch(empty, 4, 1.0, launch.read(dx), launch.read_write(dy)).is_err());
+        let late = run.on(stream, 3, c).download(dy, hy);
+        assert!(matches!(late.unwrap_err().kind(), ErrorKind::Skipped));
+        Ok(())
+    });
+    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    assert_eq!(y, numbers(16));
+}
+
+/// A view outlives the memory that it shows: another run's launch must not take it.
+#[test]
+fn a_view_of_another_run() {
+    struct Stolen(View<f32>);
+    impl ReadArg<f32> for Stolen {
+        fn view(self) -> View<f32> {
+            self.0
+        }
+    }
+
+    /// One run over 4 items that launches with what `argument` makes of the run's own view of `x`.
+    fn run<A: ReadArg<f32>>(
+        device: &Device,
+        y: &mut [f32],
+        argument: impl FnOnce(View<f32>) -> A,
+    ) -> Result<()> {
+        let x = [5.0_f32; 4];
+        let mut pipeline = raw(device);
+        let mut call: Call<'_, '_> = pipeline.call();
+        let (hx, hy) = (call.input(1, &x)?, call.inout(1, y)?);
+        let (dx, dy) = (call.device(1)?, call.device(1)?);
+        let kernel = axpy_each::load(device)?;
+        let result = call.run(CHUNK, |run| {
+            let [stream] = run.streams();
+            let c = run.chunks().next().unwrap();
+            run.on(stream, 0, c).upload(hx, dx)?;
+            run.on(stream, 1, c).upload(hy, dy)?;
+            let launch = run.on(stream, 2, c);
+            let x = argument(launch.read(dx).view());
+            kernel.launch(launch.config(1, 4, 0), 4, 1.0, x, launch.read_write(dy))?;
+            run.on(stream, 3, c).download(dy, hy)
+        });
+        result.map(drop)
+    }
+
+    let device = small(Spec::default());
+    let mut stolen = None;
+    run(&device, &mut [0.0; 4], |view| {
+        stolen = Some(view);
+        Stolen(view)
+    })
+    .unwrap();
+    // Whatever is where the first run's ring was: pinned memory of this process, for one.
+    let secrets: Vec<_> = (0..64).map(|_| pinned(&device, &[7.0_f32; 64])).collect();
+    let mut y = [0.0; 4];
+    let result = run(&device, &mut y, |_| Stolen(stolen.unwrap()));
+    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    assert_eq!(y, [0.0; 4]);
+    drop(secrets);
+}
+
+/// Handles of another call, operations out of order, more chunks than there are, streams that do not exist.
+#[test]
+fn handles_from_elsewhere() {
+    let device = small(Spec::default());
+    let mut larger = raw(&device);
+    let mut call = larger.call();
+    let (large, mut large_y) = (numbers(4000), numbers(4000));
+    let large_hosts = (call.input(1000, &large).unwrap(), call.inout(1000, &mut large_y).unwrap());
+    let large_buffers = (call.device::<f32>(1000).unwrap(), call.device::<f32>(1000).unwrap());
+
+    type Attack<'t> = &'t dyn Fn(&Run<'_>) -> Result<()>;
+    let attack = |attack: Attack<'_>| {
+        let (x, mut y) = (numbers(4), numbers(4));
+        let mut pipeline = raw(&device);
+        let mut call = pipeline.call();
+        call.input::<f32>(1, &x).unwrap();
+        call.inout::<f32>(1, &mut y).unwrap();
+        call.device::<f32>(1).unwrap();
+        call.device::<f32>(1).unwrap();
+        let outcome = catch_unwind(AssertUnwindSafe(|| call.run(CHUNK, attack).is_err()));
+        assert!(outcome.unwrap_or(true), "the run left its plan and did not fail");
+        assert_eq!((x, y), (numbers(4), numbers(4)));
+    };
+    leaves_nothing(&device, || {
+        attack(&|run| {
+            // Of the same index, so this is this run's own argument, and nothing after it.
+            let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
+            run.on(stream, 0, c).upload(large_hosts.0, large_buffers.0)
+        });
+        attack(&|run| {
+            let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
+            run.on(stream, 3, c).download(large_buffers.1, large_hosts.1)
+        });
+        attack(&|run| {
+            let ([stream], mut c) = (run.streams(), run.chunks().next().unwrap());
+            (c.index, c.start, c.len) = (1000, 4_000_000, 1 << 40);
+            run.on(stream, 0, c).upload(large_hosts.0, large_buffers.0)
+        });
+        attack(&|run| {
+            let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
+            (0..10)
+                .try_for_each(|operation| run.on(stream, operation, c).upload(large_hosts.0, large_buffers.0))
+        });
+        attack(&|run| {
+            let ([_, _, missing], c) = (run.streams(), run.chunks().next().unwrap());
+            run.on(missing, 0, c).upload(large_hosts.0, large_buffers.0)
+        });
+        attack(&|run| {
+            let ([stream], [missing], c) = (run.streams(), run.events(), run.chunks().next().unwrap());
+            run.on(stream, 0, c).record(missing)
+        });
+    });
+}
+
+/// A kernel of another device would reach this one's addresses there.
+#[test]
+fn a_kernel_of_another_device() {
+    let device = small(Spec::default());
+    let kernel = axpy_each::load(&Device::simulated(Spec::default())).unwrap();
+    let (x, mut y) = (numbers(4), numbers(4));
+    let mut pipeline = raw(&device);
+    let mut call = pipeline.call();
+    let (hx, hy) = (call.input(1, &x).unwrap(), call.inout(1, &mut y).unwrap());
+    let (dx, dy) = (call.device(1).unwrap(), call.device(1).unwrap());
+    let result = call.run(CHUNK, |run| {
+        let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
+        run.on(stream, 0, c).upload(hx, dx)?;
+        run.on(stream, 1, c).upload(hy, dy)?;
+        let launch = run.on(stream, 2, c);
+        kernel.launch(launch.config(1, 4, 0), 4, 1.0, launch.read(dx), launch.read_write(dy))
+    });
+    let error = result.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "axpy_each" }), "{error}");
+}

@@ -1,0 +1,15 @@
+// The word `pipeline` is misspelt.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipelin P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}
