@@ -47,3 +47,8 @@ fn grayscale() {
     let picture = image::open(output).expect("the picture").into_luma8();
     assert_eq!(picture.dimensions(), (512, 512));
 }
+
+#[test]
+fn celsius() {
+    check("celsius", &[]);
+}

@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///   in pipeline `Saxpy`, stage `load`, operation `copy x -> dx`, chunk 3
 ///   at src/main.rs:31:31
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Error {
     inner: Box<Inner>,
 }
@@ -77,7 +77,10 @@ pub struct Complete {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// CUDA's driver library is not there.
-    #[error("no CUDA driver: none of {} could be loaded", list(looked_for))]
+    #[error(
+        "no CUDA driver: none of its libraries could be loaded\n  looked for {}\n  help: THALWEG_DEVICE=sim runs on the simulated device",
+        list(looked_for)
+    )]
     NoCudaDriver {
         /// Library names, in the order they were tried.
         looked_for: Vec<String>,
@@ -103,7 +106,10 @@ pub enum ErrorKind {
         value: String,
     },
     /// NVRTC, which compiles `.cu` files, is not there.
-    #[error("no NVRTC to compile `{file}`: none of {} could be loaded", list(looked_for))]
+    #[error(
+        "no NVRTC to compile `{file}`: none of its libraries could be loaded\n  looked for {}\n  help: install the CUDA toolkit, or PyPI's `nvidia-cuda-nvrtc` on the library path",
+        list(looked_for)
+    )]
     NoNvrtc {
         /// The kernel source.
         file: &'static str,
@@ -367,6 +373,13 @@ impl std::error::Error for Error {
     }
 }
 
+/// The same as `Display`, so that `fn main() -> thalweg::Result<()>` prints what a person can read.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.inner.kind)?;
@@ -390,13 +403,18 @@ impl fmt::Display for Error {
         }
         for complete in &self.inner.complete {
             let Complete { host, chunks, items } = complete;
-            write!(f, "\n  `{host}` is complete up to chunk {chunks}, exclusive ({items} items)")?;
+            match chunks {
+                0 => write!(f, "\n  nothing of `{host}` has arrived")?,
+                1 => write!(f, "\n  the first chunk of `{host}` ({items} items) has arrived")?,
+                _ => write!(f, "\n  the first {chunks} chunks of `{host}` ({items} items) have arrived")?,
+            }
         }
         Ok(())
     }
 }
 
+/// Names, a few a line.
 fn list(names: &[String]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
+    let lines: Vec<_> = names.chunks(3).map(|names| names.join(", ")).collect();
+    lines.join(",\n    ")
 }

@@ -132,7 +132,7 @@ pub trait ReadArg<T> {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read and write",
     label = "expected `&mut` and a device buffer of `{T}`",
-    note = "this parameter of the kernel is declared `&mut [{T}]`"
+    note = "this parameter of the kernel is declared `&mut [{T}]`; for `out` it must be declared `Out<[{T}]>`"
 )]
 pub trait ReadWriteArg<T> {
     fn view(self) -> ViewMut<T>;
@@ -143,7 +143,7 @@ pub trait ReadWriteArg<T> {
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to write",
     label = "expected `out` and a device buffer of `{T}`",
-    note = "this parameter of the kernel is declared `Out<[{T}]>`"
+    note = "this parameter of the kernel is declared `Out<[{T}]>`: the kernel writes all of it and reads nothing"
 )]
 pub trait WriteArg<T> {
     fn view(self) -> ViewMut<T>;

@@ -71,10 +71,21 @@ mod stream;
 pub mod __private;
 pub mod prelude;
 
-/// The crate behind [`Pod`]: derive it with `#[derive(Clone, Copy, Pod, Zeroable)]` and
-/// `#[bytemuck(crate = "thalweg::bytemuck")]`.
+/// The crate behind [`Pod`], what elements and struct parameters of kernels must be. To derive it:
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[bytemuck(crate = "thalweg::bytemuck")]
+/// struct Particle {
+///     position: [f32; 3],
+///     mass: f32,
+/// }
+/// ```
 pub use bytemuck;
-pub use bytemuck::Pod;
+pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
 pub use kernel::{Grid, Thread, blocks};

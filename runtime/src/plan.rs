@@ -183,14 +183,13 @@ impl fmt::Display for Priority {
     }
 }
 
-impl fmt::Display for HazardPlan {
+impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hazard = match self.hazard {
-            Hazard::ReadAfterWrite => "read after write",
-            Hazard::WriteAfterRead => "write after read",
-            Hazard::WriteAfterWrite => "write after write",
-        };
-        write!(f, "{hazard} of {}", self.buffer)
+        f.write_str(match self {
+            Self::ReadAfterWrite => "read after write",
+            Self::WriteAfterRead => "write after read",
+            Self::WriteAfterWrite => "write after write",
+        })
     }
 }
 
@@ -220,8 +219,11 @@ impl fmt::Display for Plan {
                 }
             }
             for wait in self.waits.iter().filter(|wait| wait.operation == index) {
-                let hazards: Vec<_> = wait.hazards.iter().map(ToString::to_string).collect();
-                writeln!(f, "    {:wait_width$}   ({})", self.wait_text(wait), hazards.join(", "))?;
+                let mut text = self.wait_text(wait);
+                for line in hazard_lines(wait.hazards) {
+                    writeln!(f, "    {text:wait_width$}   {line}")?;
+                    text.clear();
+                }
             }
             writeln!(f, "    {}", operation.text)?;
             for event in self.events.iter().filter(|event| event.operation == index) {
@@ -230,6 +232,18 @@ impl fmt::Display for Plan {
         }
         Ok(())
     }
+}
+
+/// The hazards of a wait, a line for each buffer.
+fn hazard_lines(hazards: &[HazardPlan]) -> Vec<String> {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for HazardPlan { buffer, hazard } in hazards {
+        match lines.iter_mut().find(|(name, _)| name == buffer) {
+            Some((_, line)) => line.push_str(&format!(", {hazard}")),
+            None => lines.push((buffer, format!("{buffer}: {hazard}"))),
+        }
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 impl Plan {

@@ -50,22 +50,40 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pipeline, device, items, chunks, chunk, depth, .. } = self;
-        let kind = if self.simulated { " (virtual time)" } else { "" };
-        writeln!(f, "{pipeline} on {device}: {items} items in {chunks} chunks of {chunk}, depth {depth}")?;
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
         writeln!(
             f,
-            "  {:.3} ms{kind}, {:.1} GB/s to the device, {:.1} GB/s back",
+            "{pipeline} on {device}: {items} item{} in {chunks} chunk{} of {chunk}, depth {depth}",
+            plural(*items),
+            plural(*chunks),
+        )?;
+        writeln!(
+            f,
+            "  {:.3} ms{}, {:.1} GB/s to the device, {:.1} GB/s back",
             self.time.as_secs_f64() * 1e3,
+            if self.simulated { " (virtual time)" } else { "" },
             self.bandwidth_to_device() / 1e9,
             self.bandwidth_to_host() / 1e9,
         )?;
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        write!(
-            f,
-            "  {:.1} MiB to the device, {:.1} MiB back, {:.1} MiB of them staged by the CPU",
-            mib(self.bytes_to_device),
-            mib(self.bytes_to_host),
-            mib(self.bytes_staged),
-        )
+        write!(f, "  {} to the device, {} back", Bytes(self.bytes_to_device), Bytes(self.bytes_to_host))?;
+        match self.bytes_staged {
+            0 => Ok(()),
+            staged => write!(f, ", {} of them staged by the CPU", Bytes(staged)),
+        }
+    }
+}
+
+/// A number of bytes in the unit that suits it.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as f64;
+        match self.0 {
+            0..1024 => write!(f, "{} B", self.0),
+            1024..1_048_576 => write!(f, "{:.1} KiB", bytes / 1024.0),
+            1_048_576..1_073_741_824 => write!(f, "{:.1} MiB", bytes / 1_048_576.0),
+            _ => write!(f, "{:.2} GiB", bytes / 1_073_741_824.0),
+        }
     }
 }

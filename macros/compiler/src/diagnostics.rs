@@ -128,7 +128,10 @@ impl Diagnostics {
     }
 
     fn ordered(&self) -> Vec<&Diagnostic> {
-        let mut all: Vec<_> = self.0.iter().collect();
+        // Beside an error a warning is often its consequence, and its advice the opposite of what mends it.
+        let errors = self.has_errors();
+        let shown = |diagnostic: &&Diagnostic| !errors || diagnostic.level == Level::Error;
+        let mut all: Vec<_> = self.0.iter().filter(shown).collect();
         all.sort_by_key(|diagnostic| diagnostic.place());
         all
     }
@@ -159,11 +162,8 @@ fn emit(diagnostic: &Diagnostic) -> TokenStream {
 
 /// The name in `candidates` that was probably meant by `name`, if one is near enough.
 pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Any two names of one letter are one edit apart.
-    let limit = match name.chars().count() {
-        0 | 1 => 0,
-        length => (length / 3).max(1),
-    };
+    // Names of one or two letters are near many others.
+    let limit = name.chars().count() / 3;
     candidates
         .into_iter()
         .map(|candidate| (edit_distance(name, candidate), candidate))
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn suggests_a_near_name_and_no_far_one() {
         assert_eq!(similar("d_imput", ["d_input", "d_output"]), Some("d_input"));
-        assert_eq!(similar("dx", ["dy", "w"]), Some("dy"));
+        assert_eq!(similar("dx", ["dy", "w"]), None);
         assert_eq!(similar("x", ["y"]), None);
         assert_eq!(similar("taht", ["that", "hat"]), Some("that"));
         assert_eq!(similar("weights", ["bias", "dx"]), None);

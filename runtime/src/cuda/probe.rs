@@ -13,7 +13,7 @@ pub(super) fn cuda_driver() -> Result<&'static Library, Vec<String>> {
         // SAFETY: as above; it is present, so that this does not panic.
         Ok(unsafe { driver::sys::culib() })
     } else {
-        Err([get_lib_name_candidates("cuda"), get_lib_name_candidates("nvcuda")].concat())
+        Err(names(&["cuda", "nvcuda"]))
     }
 }
 

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use super::{PinnedBuf, PinnedCore};
 
-/// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&[T; N]` (staged by the CPU through pinned memory), or
+/// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&Box<[T]>`, `&[T; N]` (staged by the CPU through pinned memory), or
 /// `&PinnedBuf<T>` (copied by the device directly).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `input` of `{T}`",

@@ -1,7 +1,9 @@
 //! The data flow of one chunk: nothing is read before it is written, and nothing is done for nothing.
 
+use proc_macro2::Ident;
+
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{Mode, Program, StageId};
+use crate::resolve::{BufferId, Mode, Operation, Program, StageId};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     reads_before_writes(program, diagnostics);
@@ -12,7 +14,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
 fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
     let mut written = vec![false; program.buffers.len()];
     let mut reported = vec![false; program.buffers.len()];
-    for operation in &program.operations {
+    for (at, operation) in program.operations.iter().enumerate() {
         let uses = operation.buffers();
         for usage in &uses {
             let index = usage.buffer.0;
@@ -26,12 +28,20 @@ fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
                     format!("buffer `{name}` is read before any stage writes it"),
                 );
                 error.note(format!("`{stage}` is its first use"));
-                if usage.mode == Mode::ReadWrite {
-                    error.help(format!(
-                        "copy data in first, or write `out {name}` if the kernel writes all of it"
-                    ));
-                } else {
-                    error.help("copy data in first, or let a kernel write it with `out`");
+                match first_write_after(program, at, usage.buffer) {
+                    Some(later) if later.stage != operation.stage => {
+                        let (writer, line) = (&program.stages[later.stage.0].name, later.at.start().line);
+                        error.note(format!("`{writer}` writes it, at line {line}"));
+                        error.help(format!("move stage `{stage}` below `{writer}`"));
+                    }
+                    _ if usage.mode == Mode::ReadWrite => {
+                        error.help(format!(
+                            "copy data in first; if the kernel writes all of it without reading, declare the kernel's parameter `Out<[T]>` and write `out {name}`"
+                        ));
+                    }
+                    _ => {
+                        error.help("copy data in first, or let a kernel write it with `out`");
+                    }
                 }
             }
         }
@@ -40,6 +50,30 @@ fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
             written[usage.buffer.0] = true;
         }
     }
+}
+
+/// The first operation after `at` that writes the buffer.
+fn first_write_after(program: &Program, at: usize, buffer: BufferId) -> Option<&Operation> {
+    let writes = |operation: &&Operation| {
+        operation.buffers().iter().any(|usage| usage.buffer == buffer && usage.mode.writes())
+    };
+    program.operations[at + 1..].iter().find(writes)
+}
+
+/// The one buffer that is written and never read, if there is just one: what an output was meant to get.
+fn unread_result(program: &Program) -> Option<&Ident> {
+    let mut unread = program.buffers.iter().enumerate().filter(|(index, _)| {
+        let modes = modes_of(program, BufferId(*index));
+        !modes.is_empty() && modes.iter().all(|mode| !mode.reads())
+    });
+    let (_, buffer) = unread.next()?;
+    unread.next().is_none().then_some(&buffer.name)
+}
+
+/// How the operations use a buffer.
+fn modes_of(program: &Program, buffer: BufferId) -> Vec<Mode> {
+    let uses = program.operations.iter().flat_map(|operation| operation.buffers());
+    uses.filter(|usage| usage.buffer == buffer).map(|usage| usage.mode).collect()
 }
 
 fn outputs(program: &Program, diagnostics: &mut Diagnostics) {
@@ -54,11 +88,9 @@ fn outputs(program: &Program, diagnostics: &mut Diagnostics) {
                 name,
                 format!("`{name}` is an `{keyword}`, but no stage writes it"),
             );
-            if host.kind.reads() {
-                error.help(format!("copy a result to it: `copy d -> {name};`, or declare it `input`"));
-            } else {
-                error.help(format!("copy a result to it: `copy d -> {name};`"));
-            }
+            let result = unread_result(program).map_or_else(|| "result".to_owned(), ToString::to_string);
+            let or = if host.kind.reads() { ", or declare it `input`" } else { "" };
+            error.help(format!("copy a result to it: `copy {result} -> {name};`{or}"));
         } else if host.kind.reads() && !used(Mode::reads) && !is_silenced(name) {
             let warning = diagnostics.warning(
                 "TW0207",
@@ -77,26 +109,17 @@ fn outputs(program: &Program, diagnostics: &mut Diagnostics) {
 fn dead(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, buffer) in program.buffers.iter().enumerate() {
         let name = &buffer.name;
-        let modes: Vec<_> = program
-            .operations
-            .iter()
-            .flat_map(|operation| operation.buffers())
-            .filter(|usage| usage.buffer.0 == index)
-            .map(|usage| usage.mode)
-            .collect();
+        let modes = modes_of(program, BufferId(index));
         if is_silenced(name) || modes.iter().any(|mode| mode.reads()) {
             continue;
         }
         let (fact, note) = if modes.is_empty() {
-            (format!("buffer `{name}` is never used"), "its allocation is still generated")
+            ("is never used", "its allocation is still generated")
         } else {
-            (
-                format!("buffer `{name}` is written but never read"),
-                "its copy and allocation are still generated",
-            )
+            ("is written but never read", "its allocation and what writes it are still generated")
         };
         diagnostics
-            .warning("TW0205", name, fact)
+            .warning("TW0205", name, format!("buffer `{name}` {fact}"))
             .note(note)
             .help(format!("remove it, or rename it `_{name}`"));
     }
@@ -123,6 +146,6 @@ fn dead(program: &Program, diagnostics: &mut Diagnostics) {
 }
 
 /// A leading `_` says that a name is unused on purpose.
-fn is_silenced(name: &proc_macro2::Ident) -> bool {
+fn is_silenced(name: &Ident) -> bool {
     name.to_string().starts_with('_')
 }

@@ -110,6 +110,7 @@ fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnosti
     let per_item = |shape: &Shape| shape.per_item.as_ref().map_or(Some(1), value);
     if let (Some(from_count), Some(to_count)) = (per_item(from), per_item(to))
         && from_count != to_count
+        && from_count.min(to_count) > 0
     {
         diagnostics
             .error(

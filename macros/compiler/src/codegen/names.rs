@@ -56,7 +56,7 @@ impl Names {
         let events = records.map(|record| taken.unused(event_name(program, record.0 as usize))).collect();
         let [pipeline, call, run] = ["pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
         // A declared name keeps the user's hygiene, so that expressions can use it and no local is in its way.
-        let chunk = program.chunk.name.clone().unwrap_or_else(|| taken.unused("c".to_owned()));
+        let chunk = program.chunk.name.clone().unwrap_or_else(|| taken.unused("chunk".to_owned()));
         // One field a kernel path; two paths with the same last name get different fields.
         let mut fields: BTreeMap<String, Ident> = BTreeMap::new();
         let kernel_of = program

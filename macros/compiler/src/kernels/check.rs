@@ -129,7 +129,7 @@ impl Source {
                 count(here),
             );
             let notes = [self.place(prototype.line)];
-            let help = format!("declare it `{}`", signature(prototype));
+            let help = format!("declare it `{}`", signature(prototype, kernel));
             errors.push(error(&kernel.name, "TW0404", &what, &notes, Some(help)));
             return;
         }
@@ -205,13 +205,22 @@ fn primitive(ty: &Type) -> Option<Primitive> {
 }
 
 /// The declaration that fits a prototype: `fn saxpy(n: u32, x: &[f32])`.
-fn signature(prototype: &Prototype) -> String {
+fn signature(prototype: &Prototype, kernel: &Kernel) -> String {
+    // The source cannot tell whether a kernel reads what it writes; the declaration may have said so.
+    let is_out = |name: &str| {
+        kernel.parameters.iter().any(|p| unraw(&p.name) == name && matches!(p.kind, ParameterKind::Write(_)))
+    };
     let parameters: Vec<_> = prototype
         .parameters
         .iter()
         .enumerate()
         .map(|(at, parameter)| {
-            let ty = parameter.ty.rust();
+            let mut ty = parameter.ty.rust();
+            if let (Some(name), Some(slice)) = (&parameter.name, ty.strip_prefix("&mut "))
+                && is_out(name)
+            {
+                ty = format!("Out<{slice}>");
+            }
             match &parameter.name {
                 Some(name) if syn::parse_str::<Ident>(name).is_ok() => format!("{name}: {ty}"),
                 Some(name) if syn::parse_str::<Ident>(&format!("r#{name}")).is_ok() => {

@@ -174,13 +174,19 @@ fn source(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut 
         }
         Some(data) => Some(data),
         None => {
-            unknown(program, name, names, diagnostics);
+            unknown(program, name, Wanted::Source, names, diagnostics);
             None
         }
     }
 }
 
-fn unknown(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut Diagnostics) {
+fn unknown(
+    program: &Program,
+    name: &Ident,
+    wanted: Wanted,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) {
     if names.reported.contains(name) {
         return;
     }
@@ -194,8 +200,27 @@ fn unknown(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut
     } else if let Some(meant) = similar(&text, hosts.iter().map(String::as_str)) {
         error.help(format!("host data with a similar name exists: `{meant}`"));
     } else {
-        error.help(format!("declare it: `device {name}: [f32];`, or copy data to it first"));
+        match wanted {
+            Wanted::Source => error.help(format!("declare it: `input {name}: [f32];`")),
+            Wanted::Argument => error.help(format!(
+                "copy data to it first: `copy x -> {name};`, or declare it: `device {name}: [f32];`"
+            )),
+            Wanted::Out => error
+                .note("a copy declares its destination, `out` does not")
+                .help(format!("declare it: `device {name}: [f32];`")),
+        };
     }
+}
+
+/// What an unknown name was meant for.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// The left side of a copy.
+    Source,
+    /// `&name` or `&mut name`.
+    Argument,
+    /// `out name`.
+    Out,
 }
 
 fn resolve_launch(
@@ -292,7 +317,8 @@ fn resolve_argument(
             None
         }
         None => {
-            unknown(program, name, names, diagnostics);
+            let wanted = if mode.reads() { Wanted::Argument } else { Wanted::Out };
+            unknown(program, name, wanted, names, diagnostics);
             None
         }
     }

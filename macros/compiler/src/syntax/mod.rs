@@ -304,7 +304,10 @@ impl Parse for Shape {
         if !input.peek(syn::token::Bracket) {
             let mut error = expected(input, "`[T]` or `[T; k]`");
             if let Ok(element) = input.fork().parse::<Type>() {
-                let text = format!("{error}\nhelp: write `[{}]`", element.to_token_stream());
+                let element = innermost(&element).to_token_stream();
+                let text = format!(
+                    "{error}\nhelp: write `[{element}]`; `run` takes slices, `Vec`s and `PinnedBuf`s of it"
+                );
                 error = syn::Error::new(error.span(), text);
             }
             return Err(error);
@@ -322,6 +325,27 @@ impl Parse for Shape {
             return Err(expected(&content, "`]`"));
         }
         Ok(Self { element, per_item })
+    }
+}
+
+/// The elements of a container: `f32` of `Vec<f32>`, `&[f32]` or `f32`.
+fn innermost(ty: &Type) -> &Type {
+    match ty {
+        Type::Reference(reference) => innermost(&reference.elem),
+        Type::Slice(slice) => innermost(&slice.elem),
+        Type::Path(path) => {
+            let arguments = path.path.segments.last().map(|segment| &segment.arguments);
+            match arguments {
+                Some(syn::PathArguments::AngleBracketed(angle)) if angle.args.len() == 1 => {
+                    match &angle.args[0] {
+                        syn::GenericArgument::Type(element) => innermost(element),
+                        _ => ty,
+                    }
+                }
+                _ => ty,
+            }
+        }
+        _ => ty,
     }
 }
 
