@@ -108,6 +108,12 @@ pub(crate) type DriverResult<T> = Result<T, DriverError>;
 pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     fn info(&self) -> &Info;
 
+    /// Whether the calling thread may wait for the device. A run asks first: what it enqueued and could not wait for would
+    /// be lost.
+    fn may_wait(&self) -> DriverResult<()> {
+        Ok(())
+    }
+
     /// Bytes of device memory that are free now.
     fn free_memory(&self) -> DriverResult<u64>;
 

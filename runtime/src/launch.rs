@@ -20,7 +20,10 @@ pub use crate::driver::{Access, HostBody};
 )]
 pub trait Kernel: Sized {
     const INFO: &'static crate::kernel::KernelInfo;
-    fn from_function(function: Function) -> Self;
+
+    /// # Safety
+    /// `function` was loaded from `INFO`: the signature that the kernel's launches use is that one's.
+    unsafe fn from_function(function: Function) -> Self;
 }
 
 /// One extent of a grid or block. Values out of range become ones that the launch refuses.

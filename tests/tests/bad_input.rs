@@ -1,58 +1,13 @@
-//! Everything that a user can get wrong at run time: the error, its place, and that the pipeline works afterwards.
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! Arguments, shapes, options and sizes that a user can get wrong at run time: the error, its place, and that the
+//! pipeline works afterwards.
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
-use thalweg_tests::kernels::{REFUSED, bounded, refuses, sum_rows, through_shared, without_host_body};
-use thalweg_tests::{PINNED, leaves_nothing, numbers, pinned, small, written};
+use thalweg_tests::errors::{Source, says};
+use thalweg_tests::kernels::sum_rows;
+use thalweg_tests::{PINNED, is, leaves_nothing, numbers, pinned, small};
 
-/// The line of this file that ends in `// at: mark`.
-fn line(mark: &str) -> u32 {
-    let mark = format!("// at: {mark}");
-    let mut lines = include_str!("bad_input.rs").lines().zip(1..).filter(|(text, _)| text.ends_with(&mark));
-    let (_, line) = lines.next().expect("the mark exists");
-    assert_eq!(lines.next(), None, "the mark is unique");
-    line
-}
-
-/// Checks that the error belongs to the pipeline as a whole or, by its mark, to one of its declarations.
-#[track_caller]
-fn is_of_pipeline(error: &Error, pipeline: &str, mark: &str) {
-    let place = error.place();
-    assert_eq!((place.pipeline, place.stage, place.operation), (Some(pipeline), None, None));
-    assert_eq!(place.chunk, None);
-    is_at(error, mark);
-}
-
-/// Checks that the error belongs to an operation, `stage: operation`, of one chunk.
-#[track_caller]
-fn is_of_operation(error: &Error, pipeline: &str, operation: &str, chunk: Option<u64>, mark: &str) {
-    let place = error.place();
-    let known = format!("{}: {}", place.stage.unwrap(), place.operation.unwrap());
-    assert_eq!((place.pipeline, &known[..], place.chunk), (Some(pipeline), operation, chunk));
-    is_at(error, mark);
-}
-
-#[track_caller]
-fn is_at(error: &Error, mark: &str) {
-    let site = error.place().site.unwrap();
-    assert!(site.file.ends_with("bad_input.rs"), "{site}");
-    assert_eq!(site.line, line(mark), "{error}");
-    assert!(error.to_string().contains(&format!("\n  at {site}")), "{error}");
-}
-
-/// What the error says, without the place.
-fn says(error: &Error) -> String {
-    error.to_string().lines().next().unwrap().to_owned()
-}
-
-/// Checks the kind of an error: its variant and fields.
-macro_rules! is {
-    ($error:expr, $($kind:tt)+) => {
-        assert!(matches!($error.kind(), ErrorKind::$($kind)+), "{:?}", $error)
-    };
-}
+const HERE: Source = Source { file: file!(), text: include_str!("bad_input.rs") };
 
 fn device() -> Device {
     small(Spec::default())
@@ -81,7 +36,7 @@ mod lengths {
             let mut y = numbers(9);
             let error = pipeline.run(1.0, &numbers(10), &mut y).unwrap_err();
             is!(error, Length { host: "y", items: 9, other: "x", other_items: 10 });
-            is_of_pipeline(&error, "Saxpy", "lengths::y");
+            HERE.is_of_pipeline(&error, "Saxpy", "lengths::y");
             let site = error.place().site.unwrap();
             assert_eq!(
                 error.to_string(),
@@ -103,7 +58,7 @@ mod lengths {
             let (foreign, own) = (pinned(&other, &[1.0; 6]), pinned(&device, &[1.0; 6]));
             let error = pipeline.run(1.0, &foreign, &mut [0.0; 6]).unwrap_err();
             is!(error, OtherDevice { host: "x" });
-            is_of_pipeline(&error, "Saxpy", "lengths::x");
+            HERE.is_of_pipeline(&error, "Saxpy", "lengths::x");
             assert_eq!(says(&error), "`x` was allocated for another device");
 
             let mut y = [0.0; 6];
@@ -117,7 +72,7 @@ mod lengths {
         let device = device();
         let error = leaves_nothing(&device, || Saxpy::options(&device).chunk(0).build().unwrap_err());
         is!(error, ChunkZero);
-        is_of_pipeline(&error, "Saxpy", "lengths::Saxpy");
+        HERE.is_of_pipeline(&error, "Saxpy", "lengths::Saxpy");
         assert_eq!(says(&error), "a chunk must have at least 1 item");
     }
 
@@ -128,12 +83,12 @@ mod lengths {
             |depth| leaves_nothing(&device, || Saxpy::options(&device).depth(depth).build().map(drop));
         let error = build(0).unwrap_err();
         is!(error, DepthZero);
-        is_of_pipeline(&error, "Saxpy", "lengths::Saxpy");
+        HERE.is_of_pipeline(&error, "Saxpy", "lengths::Saxpy");
         assert_eq!(says(&error), "the depth must be at least 1 slot");
 
         let error = build(1025).unwrap_err();
         is!(error, DepthTooLarge { depth: 1025, limit: 1024 });
-        is_of_pipeline(&error, "Saxpy", "lengths::Saxpy");
+        HERE.is_of_pipeline(&error, "Saxpy", "lengths::Saxpy");
         assert_eq!(says(&error), "a depth of 1025 slots is more than the 1024 that a ring may have");
         assert!(build(usize::MAX).is_err());
         build(1024).unwrap();
@@ -184,7 +139,7 @@ mod shapes {
     fn a_length_that_is_no_multiple() {
         let error = error(3, 2, 4, &numbers(10), &mut [0.0; 6]);
         is!(error, Shape { host: "rows", len: 10, per_item: 3 });
-        is_of_pipeline(&error, "SumRows", "shapes::rows");
+        HERE.is_of_pipeline(&error, "SumRows", "shapes::rows");
         assert_eq!(says(&error), "`rows` has 10 elements, which is no multiple of 3 elements an item");
     }
 
@@ -192,14 +147,14 @@ mod shapes {
     fn no_elements_an_item() {
         let of_input = error(0, 2, 4, &[], &mut []);
         is!(of_input, ItemSize { buffer: "rows", per_item: 0 });
-        is_of_pipeline(&of_input, "SumRows", "shapes::rows");
+        HERE.is_of_pipeline(&of_input, "SumRows", "shapes::rows");
         assert_eq!(
             says(&of_input),
             "`rows` has 0 elements an item: at least 1 and a size that fits memory are needed"
         );
         let of_output = error(3, 0, 4, &numbers(6), &mut [0.0; 4]);
         is!(of_output, ItemSize { buffer: "sums", per_item: 0 });
-        is_of_pipeline(&of_output, "SumRows", "shapes::sums");
+        HERE.is_of_pipeline(&of_output, "SumRows", "shapes::sums");
     }
 
     #[test]
@@ -207,7 +162,7 @@ mod shapes {
         for k in [usize::MAX, usize::MAX / 4 + 1, isize::MAX as usize / 4 + 1] {
             let error = error(k, 2, 4, &[], &mut []);
             is!(error, ItemSize { buffer: "rows", per_item } if *per_item == k);
-            is_of_pipeline(&error, "SumRows", "shapes::rows");
+            HERE.is_of_pipeline(&error, "SumRows", "shapes::rows");
         }
         // As large as an item may be, but there is none: nothing to do, and no memory to find.
         let mut pipeline = SumRows::new(&device()).unwrap();
@@ -219,7 +174,7 @@ mod shapes {
     fn copies_of_different_shapes() {
         let error = error(3, 1, 4, &numbers(6), &mut [0.0; 2]);
         is!(error, CopyShape { from: "d_sums", from_per_item: 2, to: "sums", to_per_item: 1 });
-        is_of_operation(&error, "SumRows", "store: copy d_sums -> sums", None, "shapes::store");
+        HERE.is_of_operation(&error, "SumRows", "store: copy d_sums -> sums", None, "shapes::store");
         assert_eq!(says(&error), "`d_sums` has 2 elements an item, but `sums` has 1");
     }
 
@@ -227,7 +182,7 @@ mod shapes {
     fn a_chunk_of_nothing() {
         let error = error(3, 2, 0, &numbers(6), &mut [0.0; 4]);
         is!(error, ChunkZero);
-        is_of_pipeline(&error, "SumRows", "shapes::SumRows");
+        HERE.is_of_pipeline(&error, "SumRows", "shapes::SumRows");
     }
 
     /// Elements of no bytes are elements.
@@ -327,7 +282,7 @@ mod memory {
         let device = small(Spec::default().with_memory(5 * 1024));
         let error = leaves_nothing(&device, || Fixed::new(&device).unwrap_err());
         is!(error, OutOfDeviceMemory { what, requested: 3072, free: 2048 } if what == "`dy`");
-        is_of_pipeline(&error, "Fixed", "memory::Fixed");
+        HERE.is_of_pipeline(&error, "Fixed", "memory::Fixed");
         assert_eq!(says(&error), "device memory is exhausted: `dy` needs 3072 bytes, 2048 are free");
         leaves_nothing(&device, || drop(Fixed::options(&device).depth(2).build().unwrap()));
     }
@@ -340,7 +295,7 @@ mod memory {
             let (x, mut y) = (vec![7; 9000], vec![0; 9000]);
             let error = pipeline.run(4000, &x, &mut y).unwrap_err();
             is!(error, OutOfDeviceMemory { what, requested: 8192, free: 5120 } if what == "`d`");
-            is_of_pipeline(&error, "Flexible", "memory::Flexible");
+            HERE.is_of_pipeline(&error, "Flexible", "memory::Flexible");
             assert!(error.complete().is_empty());
             assert_eq!(y, vec![0; 9000]);
 
@@ -365,7 +320,7 @@ mod memory {
                 OutOfPinnedMemory { what, requested }
                     if what == "staging `copy x -> d`" && *requested == expected
             );
-            is_of_pipeline(&error, "Flexible", "memory::Flexible");
+            HERE.is_of_pipeline(&error, "Flexible", "memory::Flexible");
             assert_eq!(
                 says(&error),
                 "page-locked host memory is exhausted: staging `copy x -> d` needs 2097152 bytes"
@@ -391,229 +346,5 @@ mod memory {
                 is!(PinnedBuf::<f32>::zeroed(&device, len).unwrap_err(), OutOfPinnedMemory { .. });
             }
         });
-    }
-}
-
-mod launches {
-    use super::*;
-
-    stream_pipeline! {
-        pipeline Limited { // at: launches::Limited
-            param grid: (i64, u64);
-            param block: (usize, i32);
-            param shared: u32;
-            inout y: [f32];
-            chunk c = 4;
-            stage load { copy y -> dy; }
-            stage add {
-                bounded<<<grid, block, shared>>>(c.len as u32, &mut dy); // at: launches::add
-            }
-            stage store { copy dy -> y; }
-        }
-    }
-
-    #[test]
-    fn outside_limits() {
-        let device = device();
-        let max_shared = 227 << 10;
-        let cases = [
-            ((0, 1), (4, 1), 0, "grid.x", 0, 1),
-            ((-1, 1), (4, 1), 0, "grid.x", 0, 1),
-            ((1 << 31, 1), (4, 1), 0, "grid.x", 1 << 31, (1 << 31) - 1),
-            ((i64::MAX, 1), (4, 1), 0, "grid.x", u64::from(u32::MAX), (1 << 31) - 1),
-            ((1, 65_536), (4, 1), 0, "grid.y", 65_536, 65_535),
-            ((1, 1), (0, 1), 0, "block.x", 0, 1),
-            ((1, 1), (4, -7), 0, "block.y", 0, 1),
-            ((1, 1), (1025, 1), 0, "block.x", 1025, 1024),
-            // Within CUDA's limit, but not within the kernel's own `__launch_bounds__(64)`.
-            ((1, 1), (65, 1), 0, "threads per block", 65, 64),
-            ((1, 1), (33, 2), 0, "threads per block", 66, 64),
-            ((1, 1), (4, 1), max_shared + 1, "shared memory in bytes", 232_449, 232_448),
-        ];
-        for (grid, block, shared, name, number, most) in cases {
-            leaves_nothing(&device, || {
-                let mut pipeline = Limited::new(&device).unwrap();
-                let mut y = [1.0; 10];
-                let error = pipeline.run(grid, block, shared, &mut y).unwrap_err();
-                is!(
-                    error,
-                    LaunchLimit { kernel: "bounded", what, value, limit }
-                        if (*what, *value, *limit) == (name, number, most)
-                );
-                is_of_operation(&error, "Limited", "add: bounded<<<..>>>", Some(0), "launches::add");
-                assert_eq!(
-                    says(&error),
-                    format!(
-                        "kernel `bounded` cannot be launched: {name} is {number}, but the limit is {most}"
-                    )
-                );
-                assert_eq!((error.complete()[0].host, error.complete()[0].chunks), ("y", 0));
-                assert_eq!(y, [1.0; 10]);
-
-                pipeline.run((1, 1), (64, 1), max_shared, &mut y).unwrap();
-                assert_eq!(y, [2.0; 10]);
-            });
-        }
-    }
-
-    stream_pipeline! {
-        pipeline Refuses {
-            param n: fn(usize, usize) -> u32;
-            input x: [i32];
-            output y: [i32];
-            device dy: [i32];
-            chunk c = 5;
-            depth = 2;
-            stage load { copy x -> dx; }
-            stage add {
-                refuses<<<1, 32>>>(n(c.index, c.len), &dx, out dy); // at: launches::refuses
-            }
-            stage store { copy dy -> y; }
-        }
-    }
-
-    /// What [`Refuses`] is to do.
-    fn all(_: usize, len: usize) -> u32 {
-        len as u32
-    }
-
-    /// Checks that `y` is right as far as the error says, and not touched where no chunk was enqueued.
-    #[track_caller]
-    fn is_complete(error: &Error, x: &[i32], y: &[i32], chunks: u64) {
-        let [complete] = error.complete() else { panic!("{error:?}") };
-        assert_eq!((complete.host, complete.items), ("y", x.len().min(5 * complete.chunks as usize)));
-        assert!(complete.chunks <= chunks, "{error}");
-        assert!(y.iter().zip(x).take(complete.items).all(|(y, x)| *y == x + 1));
-        assert!(error.to_string().ends_with(&format!(
-            "\n  `y` is complete up to chunk {}, exclusive ({} items)",
-            complete.chunks, complete.items
-        )));
-    }
-
-    fn runs_well(pipeline: &mut Refuses) {
-        let (x, mut y) = ([5; 23], [0; 23]);
-        pipeline.run(all, &x, &mut y).unwrap();
-        assert_eq!(y, [6; 23]);
-    }
-
-    /// In time and in many orders, into pageable and pinned memory.
-    fn on_many_devices(check: impl Fn(&Device, bool)) {
-        let specs = (0..20).map(|seed| Spec::default().adversarial(seed)).chain([Spec::default()]);
-        for (number, spec) in specs.enumerate() {
-            let device = small(spec);
-            leaves_nothing(&device, || check(&device, number % 2 == 0));
-        }
-    }
-
-    #[test]
-    fn that_a_requirement_refuses() {
-        fn too_many(chunk: usize, len: usize) -> u32 {
-            len as u32 + (chunk == 2) as u32
-        }
-        on_many_devices(|device, into_pinned| {
-            let mut pipeline = Refuses::new(device).unwrap();
-            let x: Vec<i32> = (0..23).collect();
-            let (error, y) = written!(device, into_pinned, vec![-1; 23], |y| {
-                pipeline.run(too_many, &x, y).unwrap_err()
-            });
-            is!(error, Requires { kernel: "refuses", condition: "n as usize <= x.len()" });
-            is_of_operation(&error, "Refuses", "add: refuses<<<..>>>", Some(2), "launches::refuses");
-            assert_eq!(says(&error), "kernel `refuses` requires `n as usize <= x.len()`");
-            // Enqueueing stopped, but what was enqueued went on: exactly the two chunks before are complete.
-            is_complete(&error, &x, &y, 2);
-            assert_eq!(error.complete()[0].chunks, 2);
-            assert_eq!(y[10..], [-1; 13]);
-            runs_well(&mut pipeline);
-        });
-    }
-
-    #[test]
-    fn whose_host_body_panics() {
-        for bad in [0, 2, 4] {
-            on_many_devices(|device, into_pinned| {
-                let mut pipeline = Refuses::new(device).unwrap();
-                let mut x: Vec<i32> = (0..23).collect();
-                x[5 * bad + 1] = REFUSED;
-                let (error, y) = written!(device, into_pinned, vec![-1; 23], |y| {
-                    pipeline.run(all, &x, y).unwrap_err()
-                });
-                is!(
-                    error,
-                    HostBody { kernel: "refuses", message } if message.contains("element 1 is refused")
-                );
-                let at = Some(bad as u64);
-                is_of_operation(&error, "Refuses", "add: refuses<<<..>>>", at, "launches::refuses");
-                assert!(says(&error).starts_with("the host body of kernel `refuses` panicked: assertion"));
-                is_complete(&error, &x, &y, bad as u64);
-                runs_well(&mut pipeline);
-            });
-        }
-    }
-
-    #[test]
-    fn whose_argument_panics() {
-        fn panics(chunk: usize, len: usize) -> u32 {
-            assert_ne!(chunk, 3, "no fourth chunk");
-            len as u32
-        }
-        on_many_devices(|device, into_pinned| {
-            let mut pipeline = Refuses::new(device).unwrap();
-            let x: Vec<i32> = (0..23).collect();
-            let (panic, y) = written!(device, into_pinned, vec![-1; 23], |y| {
-                catch_unwind(AssertUnwindSafe(|| pipeline.run(panics, &x, y))).unwrap_err()
-            });
-            assert!(panic.downcast_ref::<String>().unwrap().contains("no fourth chunk"));
-            // Three chunks were enqueued before the panic, and nothing is in flight after it.
-            assert_eq!(y[..15], x[..15].iter().map(|x| x + 1).collect::<Vec<_>>());
-            assert_eq!(y[15..], [-1; 8]);
-            runs_well(&mut pipeline);
-        });
-    }
-
-    #[test]
-    fn without_a_host_body() {
-        stream_pipeline! {
-            pipeline Bodiless {
-                inout y: [f32];
-                chunk c = auto;
-                stage load { copy y -> dy; }
-                stage work {
-                    without_host_body<<<1, 1>>>(&mut dy); // at: launches::bodiless
-                }
-                stage store { copy dy -> y; }
-            }
-        }
-        let device = device();
-        let error = leaves_nothing(&device, || Bodiless::new(&device).unwrap_err());
-        is!(error, NoHostBody { kernel: "without_host_body" });
-        is_of_operation(&error, "Bodiless", "work: without_host_body<<<..>>>", None, "launches::bodiless");
-        assert_eq!(
-            says(&error),
-            "kernel `without_host_body` has no host body for the simulated device: \
-             add `#[host(…)]` to its declaration"
-        );
-    }
-
-    /// A body that asserts on its launch fails like one that asserts on its data.
-    #[test]
-    fn with_too_little_shared_memory() {
-        stream_pipeline! {
-            pipeline Shared {
-                input x: [f32];
-                output y: [f32];
-                device dy: [f32];
-                chunk c = 8;
-                stage all {
-                    copy x -> dx;
-                    through_shared<<<1, 8, 4 * 7>>>(c.len as u32, &dx, out dy); // at: launches::shared
-                    copy dy -> y;
-                }
-            }
-        }
-        let device = device();
-        let mut y = [0.0; 8];
-        let error = Shared::new(&device).unwrap().run(&numbers(8), &mut y).unwrap_err();
-        is!(error, HostBody { kernel: "through_shared", .. });
-        is_of_operation(&error, "Shared", "all: through_shared<<<..>>>", Some(0), "launches::shared");
     }
 }

@@ -65,7 +65,7 @@ fn names_of_no_device_are_refused() {
 #[test]
 fn a_gpu_that_is_not_there() {
     let expected =
-        if has_gpu() { "refused there is no CUDA device 99" } else { "refused no CUDA driver: none of " };
+        if has_gpu() { "refused there is no CUDA device 99" } else { "refused no CUDA driver: none of its" };
     assert!(open(Some(b"cuda:99")).starts_with(expected), "{}", open(Some(b"cuda:99")));
 }
 
@@ -76,7 +76,7 @@ fn a_missing_driver_is_named() {
         ErrorKind::NoCudaDriver { looked_for } if !has_gpu() => {
             assert!(looked_for.iter().any(|name| name.contains("cuda")), "{looked_for:?}");
             let text = error.to_string();
-            assert!(looked_for.iter().all(|name| text.contains(&format!("`{name}`"))), "{text}");
+            assert!(looked_for.iter().all(|name| text.contains(name)), "{text}");
         }
         ErrorKind::NoSuchDevice { index: 99, count } if has_gpu() => assert!(*count > 0),
         _ => panic!("{error:?}"),

@@ -235,6 +235,34 @@ fn copies_on_the_device_and_buffers_used_twice() {
 }
 
 stream_pipeline! {
+    /// Host data that is read after it was written, and written twice, in one chunk.
+    pipeline ThereAndBack {
+        inout y: [f32];
+        output z: [f32];
+        chunk c = auto;
+        stage load { copy y -> a; }
+        stage double { double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut a); }
+        stage store { copy a -> y; copy a -> z; }
+        stage reload { copy y -> b; }
+        stage add { add_to<<<blocks(c.len, 32), 32>>>(c.len as u32, 1.0, &mut b); }
+        stage store_again { copy b -> z; }
+    }
+}
+
+#[test]
+fn host_data_used_twice() {
+    everywhere(|device, Case { len, chunk, depth, pinned_in, pinned_out, .. }| {
+        let mut pipeline = ThereAndBack::options(device).chunk(chunk).depth(depth).build()?;
+        let ((_, z), y) = written!(device, pinned_in, numbers(len), |y| {
+            written!(device, pinned_out, vec![f32::NAN; len], |z| pipeline.run(y, z)?)
+        });
+        assert_eq!(y, numbers(len).iter().map(|y| 2.0 * y).collect::<Vec<_>>());
+        assert_eq!(z, numbers(len).iter().map(|y| 2.0 * y + 1.0).collect::<Vec<_>>());
+        Ok(())
+    });
+}
+
+stream_pipeline! {
     /// A launch with four values: shared memory, and a stream other than its stage's.
     pipeline FourValues {
         param threads: u32;
@@ -406,254 +434,4 @@ fn chained_kernels() {
         assert_eq!(y, numbers(len).iter().map(|x| (x + 1.0) * 2.0 - x).collect::<Vec<_>>());
         Ok(())
     });
-}
-
-/// Slices, `Vec`s, boxed slices, arrays and pinned buffers, each with each.
-#[test]
-fn host_arguments_of_every_kind() -> Result<()> {
-    const LEN: usize = 101;
-    let device = Device::simulated(Spec::default());
-    let mut pipeline = Saxpy::options(&device).chunk(10).build()?;
-    let x: [f32; LEN] = numbers(LEN).try_into().unwrap();
-    let expected: Vec<f32> = x.iter().map(|x| 3.0 * x).collect();
-    macro_rules! with {
-        ($x:expr) => {{
-            let mut vec = x.to_vec();
-            pipeline.run(2.0, $x, &mut vec)?;
-            assert_eq!(vec, expected);
-            let mut slice = x;
-            pipeline.run(2.0, $x, &mut slice[..])?;
-            assert_eq!(slice[..], expected);
-            let mut array = x;
-            pipeline.run(2.0, $x, &mut array)?;
-            assert_eq!(array[..], expected);
-            let mut boxed: Box<[f32]> = x.into();
-            pipeline.run(2.0, $x, &mut boxed)?;
-            assert_eq!(boxed[..], expected);
-            let mut pinned = PinnedBuf::from_slice(&device, &x)?;
-            pipeline.run(2.0, $x, &mut pinned)?;
-            assert_eq!(pinned[..], expected);
-        }};
-    }
-    let pinned = PinnedBuf::from_slice(&device, &x)?;
-    with!(&x.to_vec());
-    with!(&x[..]);
-    with!(&x);
-    with!(&Box::<[f32]>::from(x));
-    with!(&pinned);
-    // Part of a pinned buffer is a slice like any other.
-    with!(&pinned[..]);
-    Ok(())
-}
-
-#[test]
-fn one_pipeline_runs_again_with_other_lengths() -> Result<()> {
-    let device = Device::simulated(Spec::default());
-    let mut pipeline = SumRows::options(&device).chunk(8).build()?;
-    for (len, k) in [(100, 2), (3, 7), (0, 1), (1000, 1), (9, 30), (8, 30), (1, 1)] {
-        let rows = numbers(len * k);
-        let mut sums = vec![f32::NAN; len * (k / 2 + 1)];
-        let report = pipeline.run(k, &rows, &mut sums)?;
-        assert_eq!(sums, sums_of_rows(&rows, k), "{len} rows of {k}");
-        assert_eq!(report.chunks, len.div_ceil(8));
-    }
-    Ok(())
-}
-
-/// What an earlier, longer run has left in the staging and ring slots must not come back.
-#[test]
-fn a_run_of_nothing_writes_nothing() -> Result<()> {
-    let device = Device::simulated(Spec::default());
-    let mut pipeline = Saxpy::options(&device).chunk(4).build()?;
-    pipeline.run(1.0, &numbers(10), &mut numbers(10))?;
-    let report = pipeline.run(1.0, &[], &mut [])?;
-    assert_eq!((report.items, report.chunks, report.bytes_to_device, report.bytes_staged), (0, 0, 0, 0));
-    assert!(report.time.is_zero());
-    let mut after = [5.0; 2];
-    pipeline.run(1.0, &[1.0, 2.0], &mut after)?;
-    assert_eq!(after, [6.0, 7.0]);
-    Ok(())
-}
-
-#[test]
-fn options_override_declarations() -> Result<()> {
-    let device = Device::simulated(Spec::default());
-    let (x, mut sums) = (numbers(100), vec![0.0; 100]);
-    let declared = SumRows::new(&device)?.run(1, &x, &mut sums)?;
-    assert_eq!((declared.chunk, declared.depth, declared.chunks), (65, 3, 2));
-    let chosen = SumRows::options(&device).chunk(30).depth(2).build()?.run(1, &x, &mut sums)?;
-    assert_eq!((chosen.chunk, chosen.depth, chosen.chunks), (30, 2, 4));
-    let longer = SumRows::options(&device).chunk(usize::MAX).depth(1024).build()?.run(1, &x, &mut sums)?;
-    assert_eq!((longer.chunk, longer.depth, longer.chunks), (100, 1024, 1));
-    Ok(())
-}
-
-#[test]
-fn two_pipelines_on_one_device() -> Result<()> {
-    let device = Device::simulated(Spec::default());
-    let mut saxpy = Saxpy::options(&device).chunk(10).build()?;
-    let mut chained = Chained::options(&device).chunk(7).build()?;
-    let (x, mut y) = (numbers(50), numbers(50));
-    for _ in 0..3 {
-        saxpy.run(1.0, &x, &mut y)?;
-        chained.run(&x, &mut y)?;
-    }
-    let step = |y: f32, x: f32| (y + x + 1.0) * 2.0 - x;
-    let expected: Vec<f32> = x.iter().map(|&x| step(step(step(x, x), x), x)).collect();
-    assert_eq!(y, expected);
-    Ok(())
-}
-
-/// An expression of a pipeline may run another one, on the same device and in the middle of a chunk.
-#[test]
-fn a_run_inside_a_run() -> Result<()> {
-    fn ones(device: &Device, len: usize) -> f32 {
-        let mut ones = vec![0.0; len];
-        Saxpy::options(device).chunk(3).build().unwrap().run(1.0, &vec![1.0; len], &mut ones).unwrap();
-        ones.iter().sum()
-    }
-    thread_local!(static DEVICE: Device = Device::simulated(Spec::default().adversarial(1)));
-    stream_pipeline! {
-        pipeline Outer {
-            inout y: [f32];
-            chunk c = 5;
-            stage load { copy y -> dy; }
-            stage add {
-                add_to<<<1, 32>>>(c.len as u32, DEVICE.with(|device| ones(device, c.len)), &mut dy);
-            }
-            stage store { copy dy -> y; }
-        }
-    }
-    let mut y = numbers(12);
-    DEVICE.with(Outer::new)?.run(&mut y)?;
-    let expected = numbers(12).into_iter().enumerate().map(|(i, y)| y + if i < 10 { 5.0 } else { 2.0 });
-    assert_eq!(y, expected.collect::<Vec<_>>());
-    Ok(())
-}
-
-#[test]
-fn threads_share_a_device() {
-    for spec in [Spec::default(), Spec::default().adversarial(3)] {
-        let device = Device::simulated(spec);
-        let free = device.free_memory().unwrap();
-        let barrier = std::sync::Barrier::new(4);
-        std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let (device, barrier) = (&device, &barrier);
-                scope.spawn(move || {
-                    barrier.wait();
-                    let mut pipeline = Saxpy::options(device).chunk(10 + thread).build().unwrap();
-                    let x = numbers(200 + thread);
-                    for _ in 0..20 {
-                        let mut y = pinned_or_not(device, thread, &x, |x, y| pipeline.run(3.0, x, y));
-                        y.iter_mut().zip(&x).for_each(|(y, x)| *y -= 4.0 * x);
-                        assert!(y.iter().all(|&y| y == 0.0));
-                    }
-                });
-            }
-        });
-        assert_eq!(device.free_memory().unwrap(), free);
-    }
-}
-
-/// What `run` leaves in a copy of `x`, which is in pinned memory for every other thread.
-fn pinned_or_not(
-    device: &Device,
-    thread: usize,
-    x: &[f32],
-    mut run: impl FnMut(&[f32], &mut [f32]) -> Result<Report>,
-) -> Vec<f32> {
-    written!(device, thread % 2 == 0, x.to_vec(), |y| run(x, y).unwrap()).1
-}
-
-#[test]
-fn one_pinned_input_serves_several_threads() -> Result<()> {
-    let device = Device::simulated(Spec::default());
-    let x = PinnedBuf::from_slice(&device, &numbers(300))?;
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let mut pipeline = Saxpy::options(&device).chunk(32).build().unwrap();
-                let mut y = PinnedBuf::zeroed(&device, 300).unwrap();
-                pipeline.run(1.0, &x, &mut y).unwrap();
-                assert_eq!(y[..], x[..]);
-            });
-        }
-    });
-    Ok(())
-}
-
-#[test]
-fn a_device_is_itself_and_its_clones() {
-    let device = Device::simulated(Spec::default());
-    assert!(device.same(&device.clone()));
-    // Equal in every number, but another device: neither can reach the other's memory.
-    assert!(!device.same(&Device::simulated(Spec::default())));
-}
-
-/// The pipeline whose copies are as long each way as the other, on three streams and on one.
-mod timing {
-    use super::*;
-
-    stream_pipeline! {
-        pipeline Overlapped {
-            inout y: [f32];
-            chunk c = 1 << 18;
-            stage load { copy y -> dy; }
-            stage double { double_all<<<1, 1>>>(1, &mut dy); }
-            stage store { copy dy -> y; }
-        }
-    }
-
-    stream_pipeline! {
-        pipeline Serial {
-            inout y: [f32];
-            chunk c = 1 << 18;
-            stream only;
-            stage load on only { copy y -> dy; }
-            stage double on only { double_all<<<1, 1>>>(1, &mut dy); }
-            stage store on only { copy dy -> y; }
-        }
-    }
-
-    const LEN: usize = 1 << 23;
-
-    #[test]
-    fn virtual_time_is_the_same_in_every_run() -> Result<()> {
-        let time = || -> Result<_> {
-            let device = Device::simulated(Spec::default());
-            let (mut pipeline, mut y) = (Overlapped::new(&device)?, vec![1.0; LEN]);
-            Ok([pipeline.run(&mut y)?.time, pipeline.run(&mut y)?.time])
-        };
-        assert_eq!(time()?, time()?);
-        Ok(())
-    }
-
-    #[test]
-    fn streams_overlap() -> Result<()> {
-        let spec = Spec::default();
-        let device = Device::simulated(spec.clone());
-        let mut y = PinnedBuf::zeroed(&device, LEN)?;
-        let serial = Serial::new(&device)?.run(&mut y)?.time.as_secs_f64();
-        let overlapped = Overlapped::new(&device)?.run(&mut y)?.time.as_secs_f64();
-        let one_way = 4.0 * LEN as f64 / spec.to_device;
-        assert!(serial > 2.0 * one_way, "one stream cannot beat both copies: {serial} s");
-        assert!(overlapped < 0.65 * serial, "three streams take {overlapped} s, one takes {serial} s");
-        // Each direction gets less while the other is busy; filling and emptying the pipeline takes a chunk each.
-        let limit = one_way / spec.duplex;
-        assert!(overlapped > one_way && overlapped < 1.2 * limit, "{overlapped} s against {limit} s");
-        Ok(())
-    }
-
-    #[test]
-    fn depth_is_what_overlaps() -> Result<()> {
-        let device = Device::simulated(Spec::default());
-        let mut y = PinnedBuf::zeroed(&device, LEN)?;
-        let mut time = |depth| -> Result<_> {
-            Ok(Overlapped::options(&device).depth(depth).build()?.run(&mut y)?.time.as_secs_f64())
-        };
-        let (one, two, three) = (time(1)?, time(2)?, time(3)?);
-        assert!(two < 0.7 * one && three <= two, "depths 1, 2, 3 take {one}, {two}, {three} s");
-        Ok(())
-    }
 }

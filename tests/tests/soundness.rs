@@ -246,3 +246,78 @@ fn runs_on_rayons_threads() {
         });
     });
 }
+
+/// A body that waits in rayon lets its thread take other tasks of its pool: they must not be runs on the same device.
+#[test]
+fn runs_from_rayon_whose_bodies_use_rayon() {
+    use rayon::prelude::*;
+    use thalweg_kernels::saxpy;
+
+    stream_pipeline! {
+        pipeline Saxpy {
+            param a: f32;
+            input x: [f32];
+            inout y: [f32];
+            chunk c = 40_000;
+            stage all {
+                copy x -> dx;
+                copy y -> dy;
+                saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+                copy dy -> y;
+            }
+        }
+    }
+
+    let device = Device::simulated(Spec::default());
+    (0..64).into_par_iter().for_each(|seed: u32| {
+        let x: Vec<f32> = (0..100_000).map(|i| (i + seed) as f32).collect();
+        let mut y = vec![1.0; x.len()];
+        Saxpy::new(&device).unwrap().run(2.0, &x, &mut y).unwrap();
+        assert!(y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x + 1.0));
+    });
+}
+
+/// A host body may not run a pipeline, on a GPU no function that a stream calls may. It is refused before anything is
+/// enqueued, so that nothing is lost.
+#[test]
+fn a_host_body_that_runs_a_pipeline() {
+    use std::sync::{Mutex, OnceLock};
+
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    #[kernels("../cu/bounded.cu")]
+    unsafe extern "CUDA" {
+        #[host(runs_inner)]
+        safe fn bounded(n: u32, x: &[i32], y: Out<[i32]>);
+    }
+
+    fn runs_inner(_: Grid, _: u32, x: &[i32], y: &mut [i32]) {
+        let device = DEVICE.get_or_init(|| Device::simulated(Spec::default()));
+        let mut inner = Inner::new(device).unwrap();
+        let mut pinned = PinnedBuf::from_slice(device, x).unwrap();
+        let error = inner.run(&mut pinned).unwrap_err();
+        SAID.lock().unwrap().push(error.to_string());
+        assert!(!pinned.is_poisoned());
+        y.copy_from_slice(x);
+    }
+
+    stream_pipeline! {
+        pipeline Inner { inout x: [i32]; stage all { copy x -> d; copy d -> x; } }
+    }
+    stream_pipeline! {
+        pipeline Outer {
+            input x: [i32];
+            output y: [i32];
+            device dy: [i32];
+            chunk c = auto;
+            stage all { copy x -> dx; bounded<<<1, 32>>>(c.len as u32, &dx, out dy); copy dy -> y; }
+        }
+    }
+
+    let device = DEVICE.get_or_init(|| Device::simulated(Spec::default()));
+    let mut y = [0; 5];
+    Outer::new(device).unwrap().run(&[1, 2, 3, 4, 5], &mut y).unwrap();
+    assert_eq!(y, [1, 2, 3, 4, 5]);
+    assert!(SAID.lock().unwrap()[0].contains("CUDA_ERROR_NOT_PERMITTED"), "{:?}", SAID.lock().unwrap());
+}

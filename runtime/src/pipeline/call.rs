@@ -228,6 +228,9 @@ impl<'p, 'a> Call<'p, 'a> {
         if self.pipeline.poisoned {
             return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
         }
+        if let Err(error) = self.pipeline.device.driver().may_wait() {
+            return Err(explain(plan, error));
+        }
         if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }

@@ -140,8 +140,10 @@ impl Pipeline {
     /// # Errors
     /// Its source does not compile or has no such kernel; the device cannot run it.
     pub fn load<K: Kernel>(&self, operation: usize) -> Result<K> {
-        let function = Function::load(&self.device, K::INFO);
-        function.map(K::from_function).map_err(|error| error.at(place_of(self.plan, operation, None)))
+        let function = Function::load(&self.device, K::INFO)
+            .map_err(|error| error.at(place_of(self.plan, operation, None)))?;
+        // SAFETY: loaded from the kernel's own `INFO`.
+        Ok(unsafe { K::from_function(function) })
     }
 
     /// Where the pipeline as a whole is declared.

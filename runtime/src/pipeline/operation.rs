@@ -11,6 +11,7 @@ use crate::driver::{Access, DevicePtr, DriverResult, RawStream, Tag};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Launch};
 use crate::memory::HostMemory;
+use crate::plan::OperationKind;
 
 /// One operation of one chunk.
 #[derive(Clone, Copy)]
@@ -72,14 +73,17 @@ impl<'r> Operation<'r> {
                 let from = unsafe { core.ptr.as_ptr().add(start) };
                 self.copy_to_device(to, from, bytes)?;
             }
-            HostMemory::Pageable(data) => self.with_slot(bytes, |slot| {
-                // SAFETY: as above; the argument is borrowed by the run, and the slot has room for `bytes` and is not
-                // in use by the device: `with_slot` has waited.
-                unsafe { staging::copy(slot.ptr(), data.add(start), bytes) };
-                self.device().driver().host_copied(bytes);
-                self.copy_to_device(to, slot.ptr(), bytes)?;
-                self.staged(slot, None)
-            })?,
+            HostMemory::Pageable(data) => {
+                self.deliver(from.index)?;
+                self.with_slot(bytes, |slot| {
+                    // SAFETY: as above; the argument is borrowed by the run, and the slot has room for `bytes` and is
+                    // not in use by the device: `with_slot` has waited.
+                    unsafe { staging::copy(slot.ptr(), data.add(start), bytes) };
+                    self.device().driver().host_copied(bytes);
+                    self.copy_to_device(to, slot.ptr(), bytes)?;
+                    self.staged(slot, None)
+                })?;
+            }
         }
         self.run.totals.borrow_mut().to_device += bytes as u64;
         Ok(())
@@ -225,6 +229,24 @@ impl<'r> Operation<'r> {
                 (DevicePtr(0), 0)
             }
         }
+    }
+
+    /// Waits until what earlier operations of this chunk copy to pageable data is there. The CPU is about to read it, and
+    /// the events that order the device's copies are nothing to the CPU.
+    fn deliver(&self, host: usize) -> Result<()> {
+        if !self.run.hosts[host].writable {
+            return Ok(());
+        }
+        let mut staging = self.run.staging.borrow_mut();
+        for (index, earlier) in self.run.plan.operations.iter().enumerate().take(self.index) {
+            if matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host)
+                && let Some(slot) = staging.slot(index, self.slot)
+            {
+                let delivered = slot.settle(self.device()).map_err(|error| self.failed(error))?;
+                self.run.totals.borrow_mut().arrived[index] += usize::from(delivered);
+            }
+        }
+        Ok(())
     }
 
     /// Hands `enqueue` this operation's staging slot once the device is done with it.

@@ -20,6 +20,7 @@
 
 mod adversary;
 mod block;
+mod bodies;
 mod fault;
 mod handles;
 mod history;
@@ -149,6 +150,10 @@ impl Sim {
 impl Driver for Sim {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn may_wait(&self) -> DriverResult<()> {
+        self.refuse_inside("cuStreamSynchronize")
     }
 
     fn free_memory(&self) -> DriverResult<u64> {

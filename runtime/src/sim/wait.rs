@@ -1,21 +1,15 @@
 //! Waiting on the host, which is when the simulation runs.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError, mpsc};
 
 use super::machine::{Job, Machine, Progress};
 use super::model::Nanos;
 use super::queue::{Action, Record};
-use super::{Sim, fault};
-use crate::driver::{DriverResult, RawStream};
-
-thread_local! {
-    /// The simulated devices (by address) whose host bodies this thread is in, innermost last.
-    static INSIDE: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
+use super::{Sim, bodies, fault};
+use crate::driver::{DriverResult, HostBody, RawStream};
 
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
@@ -109,24 +103,37 @@ impl Sim {
                 Ok(())
             }
             Action::Body(body) => {
-                INSIDE.with_borrow_mut(|inside| inside.push(self.identity()));
-                // What a body has left half-done is the user's data, which a failed run says nothing about.
-                let result = catch_unwind(AssertUnwindSafe(body));
-                INSIDE.with_borrow_mut(|inside| inside.pop());
-                result.map_err(|payload| fault::panicked(job.tag, message(payload)))
+                bodies::run(body).map_err(|payload| fault::panicked(job.tag, message(payload)))
             }
         }
     }
 
-    /// A body that waited for its own device would wait for itself.
-    fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
-        let inside = INSIDE.with_borrow(|inside| inside.contains(&self.identity()));
-        if inside { Err(fault::not_permitted(call)) } else { Ok(()) }
+    /// A body that waited for its own device would wait for itself; one that waited for another would hold up all.
+    pub(super) fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
+        if bodies::is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
     }
+}
 
-    fn identity(&self) -> usize {
-        ptr::from_ref(self).addr()
+/// The devices whose host bodies this thread is in. A thread that is ending, whose list is gone, is in none.
+fn inside() -> Vec<usize> {
+    INSIDE.try_with(|inside| inside.borrow().clone()).unwrap_or_default()
+}
+
+/// Calls a host body as one inside `devices`.
+fn call_inside(devices: Vec<usize>, body: HostBody) -> std::thread::Result<()> {
+    let before = INSIDE.try_with(|inside| inside.replace(devices));
+    // What a body has left half-done is the user's data, which a failed run says nothing about.
+    let result = catch_unwind(AssertUnwindSafe(body));
+    if let Ok(before) = before {
+        let _ = INSIDE.try_with(|inside| inside.replace(before));
     }
+    result
+}
+
+/// Threads for host bodies, none of which ever runs anything else.
+fn bodies() -> Option<&'static rayon::ThreadPool> {
+    static BODIES: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
+    BODIES.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()).as_ref()
 }
 
 /// What a panic says.
@@ -136,7 +143,9 @@ fn message(payload: Box<dyn Any + Send>) -> String {
         (None, Some(text)) => text.clone(),
         (None, None) => "no message".to_owned(),
     };
-    // The payload may be anything, and its destructor may panic in turn.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(payload)));
+    // The payload may be anything, and its destructor may panic in turn, with a payload that does so again.
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(again);
+    }
     text
 }

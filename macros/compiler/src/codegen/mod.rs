@@ -12,7 +12,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote_spanned;
 use syn::ExprPath;
 
-use crate::resolve::{Launch, OperationKind, Program, Shape};
+use crate::resolve::{OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 use names::{Names, hygienic};
 pub use stub::Stub;
@@ -131,8 +131,8 @@ impl<'p> Context<'p> {
     fn kernels(&self) -> impl Iterator<Item = (&proc_macro2::Ident, &'p ExprPath, usize)> {
         let launches = self.program.operations.iter().enumerate().filter_map(|(index, operation)| {
             match &operation.kind {
-                OperationKind::Launch(Launch { kernel, .. }) => {
-                    Some((self.names.kernel_of[index].as_ref()?, kernel, index))
+                OperationKind::Launch(launch) => {
+                    Some((self.names.kernel_of[index].as_ref()?, &launch.kernel, index))
                 }
                 _ => None,
             }

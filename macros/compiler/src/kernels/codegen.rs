@@ -228,7 +228,7 @@ impl Generator<'_> {
                         has_host_body: #has_host_body,
                     };
 
-                    fn from_function(function: #private::Function) -> Self {
+                    unsafe fn from_function(function: #private::Function) -> Self {
                         Self { function }
                     }
                 }

@@ -98,7 +98,7 @@ pub enum OperationKind {
     Upload { from: HostId, to: BufferId, names: CopyNames },
     Download { from: BufferId, to: HostId, names: CopyNames },
     CopyOnDevice { from: BufferId, to: BufferId, names: CopyNames },
-    Launch(Launch),
+    Launch(Box<Launch>),
 }
 
 /// The two names of a copy as they are written there.

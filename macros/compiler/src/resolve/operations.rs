@@ -258,7 +258,7 @@ fn resolve_launch(
         None => stream,
     };
     let args: Option<Vec<_>> = args.into_iter().collect();
-    let kind = OperationKind::Launch(Launch { kernel, grid, block, shared, args: args? });
+    let kind = OperationKind::Launch(Box::new(Launch { kernel, grid, block, shared, args: args? }));
     Some((format!("{written}<<<..>>>"), kind, stream))
 }
 

@@ -81,7 +81,7 @@ pub struct Shape {
 /// `auto` or an expression.
 pub enum Size {
     Auto,
-    Given(Expr),
+    Given(Box<Expr>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -356,7 +356,7 @@ impl Parse for Size {
             input.parse::<Ident>()?;
             return Ok(Self::Auto);
         }
-        expression(input, "`auto` or an expression").map(Self::Given)
+        expression(input, "`auto` or an expression").map(|expr| Self::Given(Box::new(expr)))
     }
 }
 

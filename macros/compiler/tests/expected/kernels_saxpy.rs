@@ -121,7 +121,7 @@ const _: () = {
             max_threads_per_block: ::core::option::Option::Some(256u32),
             has_host_body: true,
         };
-        fn from_function(function: ::thalweg::__private::Function) -> Self {
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }
@@ -133,7 +133,7 @@ const _: () = {
             max_threads_per_block: ::core::option::Option::None,
             has_host_body: false,
         };
-        fn from_function(function: ::thalweg::__private::Function) -> Self {
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }

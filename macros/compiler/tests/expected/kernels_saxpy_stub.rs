@@ -86,7 +86,7 @@ const _: () = {
             max_threads_per_block: ::core::option::Option::None,
             has_host_body: true,
         };
-        fn from_function(function: ::thalweg::__private::Function) -> Self {
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }
@@ -98,7 +98,7 @@ const _: () = {
             max_threads_per_block: ::core::option::Option::None,
             has_host_body: false,
         };
-        fn from_function(function: ::thalweg::__private::Function) -> Self {
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }

@@ -1,0 +1,66 @@
+//! Virtual time: the same in every run, and shorter where streams overlap.
+
+use thalweg::prelude::*;
+use thalweg_tests::kernels::double_all;
+
+stream_pipeline! {
+    pipeline Overlapped {
+        inout y: [f32];
+        chunk c = 1 << 18;
+        stage load { copy y -> dy; }
+        stage double { double_all<<<1, 1>>>(1, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Serial {
+        inout y: [f32];
+        chunk c = 1 << 18;
+        stream only;
+        stage load on only { copy y -> dy; }
+        stage double on only { double_all<<<1, 1>>>(1, &mut dy); }
+        stage store on only { copy dy -> y; }
+    }
+}
+
+const LEN: usize = 1 << 23;
+
+#[test]
+fn virtual_time_is_the_same_in_every_run() -> Result<()> {
+    let time = || -> Result<_> {
+        let device = Device::simulated(Spec::default());
+        let (mut pipeline, mut y) = (Overlapped::new(&device)?, vec![1.0; LEN]);
+        Ok([pipeline.run(&mut y)?.time, pipeline.run(&mut y)?.time])
+    };
+    assert_eq!(time()?, time()?);
+    Ok(())
+}
+
+#[test]
+fn streams_overlap() -> Result<()> {
+    let spec = Spec::default();
+    let device = Device::simulated(spec.clone());
+    let mut y = PinnedBuf::zeroed(&device, LEN)?;
+    let serial = Serial::new(&device)?.run(&mut y)?.time.as_secs_f64();
+    let overlapped = Overlapped::new(&device)?.run(&mut y)?.time.as_secs_f64();
+    let one_way = 4.0 * LEN as f64 / spec.to_device;
+    assert!(serial > 2.0 * one_way, "one stream cannot beat both copies: {serial} s");
+    assert!(overlapped < 0.65 * serial, "three streams take {overlapped} s, one takes {serial} s");
+    // Each direction gets less while the other is busy; filling and emptying the pipeline takes a chunk each.
+    let limit = one_way / spec.duplex;
+    assert!(overlapped > one_way && overlapped < 1.2 * limit, "{overlapped} s against {limit} s");
+    Ok(())
+}
+
+#[test]
+fn depth_is_what_overlaps() -> Result<()> {
+    let device = Device::simulated(Spec::default());
+    let mut y = PinnedBuf::zeroed(&device, LEN)?;
+    let mut time = |depth| -> Result<_> {
+        Ok(Overlapped::options(&device).depth(depth).build()?.run(&mut y)?.time.as_secs_f64())
+    };
+    let (one, two, three) = (time(1)?, time(2)?, time(3)?);
+    assert!(two < 0.7 * one && three <= two, "depths 1, 2, 3 take {one}, {two}, {three} s");
+    Ok(())
+}
