@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::machine::{Job, Machine, Progress};
 use super::model::Nanos;
 use super::queue::{Action, Record};
 use super::{Sim, bodies, fault};
-use crate::driver::{DriverResult, HostBody, RawStream};
+use crate::driver::{DriverResult, RawStream};
 
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
@@ -112,28 +112,6 @@ impl Sim {
     pub(super) fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
         if bodies::is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
     }
-}
-
-/// The devices whose host bodies this thread is in. A thread that is ending, whose list is gone, is in none.
-fn inside() -> Vec<usize> {
-    INSIDE.try_with(|inside| inside.borrow().clone()).unwrap_or_default()
-}
-
-/// Calls a host body as one inside `devices`.
-fn call_inside(devices: Vec<usize>, body: HostBody) -> std::thread::Result<()> {
-    let before = INSIDE.try_with(|inside| inside.replace(devices));
-    // What a body has left half-done is the user's data, which a failed run says nothing about.
-    let result = catch_unwind(AssertUnwindSafe(body));
-    if let Ok(before) = before {
-        let _ = INSIDE.try_with(|inside| inside.replace(before));
-    }
-    result
-}
-
-/// Threads for host bodies, none of which ever runs anything else.
-fn bodies() -> Option<&'static rayon::ThreadPool> {
-    static BODIES: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
-    BODIES.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()).as_ref()
 }
 
 /// What a panic says.
