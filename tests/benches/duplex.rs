@@ -93,7 +93,7 @@ impl Bare {
             for (&to, from) in self.device.iter().zip(ups) {
                 result::memcpy_htod_async(to, from, self.streams[0]).expect("a copy in");
             }
-            result::memcpy_dtoh_async(&mut **down, self.device[2], self.streams[1]).expect("a copy out");
+            result::memcpy_dtoh_async(down, self.device[2], self.streams[1]).expect("a copy out");
             for stream in self.streams {
                 result::stream::synchronize(stream).expect("the copies");
             }

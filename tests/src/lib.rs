@@ -22,7 +22,7 @@ pub struct Case {
     pub seed: Option<u64>,
 }
 
-/// Items in a chunk of [`cases`].
+/// Items in a chunk of the test cases.
 pub const CHUNK: usize = 17;
 
 /// Lengths at every border of a chunk, and in the middle.
