@@ -125,8 +125,6 @@ pub struct Function {
     pub(crate) device: Device,
     pub(crate) raw: RawFunction,
     pub(crate) name: &'static str,
-    /// The address of its module, which is its identity.
-    module: usize,
 }
 
 impl Function {
@@ -137,18 +135,7 @@ impl Function {
     /// no host body.
     pub fn load(device: &Device, kernel: &'static KernelInfo) -> Result<Self> {
         let raw = device.driver().load(kernel)?;
-        let module = std::ptr::from_ref(kernel.module).addr();
-        Ok(Self { device: device.clone(), raw, name: kernel.name, module })
-    }
-
-    /// Itself, which must be `kernel`: what a kernel's type launches with its own parameters.
-    ///
-    /// # Panics
-    /// It is another one.
-    pub fn of(self, kernel: &KernelInfo) -> Self {
-        let module = std::ptr::from_ref(kernel.module).addr();
-        assert!((self.name, self.module) == (kernel.name, module), "`{}` is no `{}`", self.name, kernel.name);
-        self
+        Ok(Self { device: device.clone(), raw, name: kernel.name })
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Plan {
     pub operations: &'static [OperationPlan],
     /// The events, each recorded once a chunk and kept for each ring slot.
     pub events: &'static [EventPlan],
-    /// The waits, in the order in which they are enqueued. No fewer would do, and none is implied by others.
+    /// The waits. With `sync = auto` no fewer would do, and none is implied by others.
     pub waits: &'static [WaitPlan],
 }
 
@@ -137,7 +137,7 @@ pub struct WaitPlan {
     pub event: usize,
     /// Of which chunk.
     pub distance: Distance,
-    /// The hazards that it orders.
+    /// The hazards that it orders; none for a wait of the user's that no hazard demands.
     pub hazards: &'static [HazardPlan],
 }
 
@@ -220,7 +220,11 @@ impl fmt::Display for Plan {
             }
             for wait in self.waits.iter().filter(|wait| wait.operation == index) {
                 let mut text = self.wait_text(wait);
-                for line in hazard_lines(wait.hazards) {
+                let lines = hazard_lines(wait.hazards);
+                if lines.is_empty() {
+                    writeln!(f, "    {text}")?;
+                }
+                for line in lines {
                     writeln!(f, "    {text:wait_width$}   {line}")?;
                     text.clear();
                 }

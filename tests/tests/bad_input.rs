@@ -239,16 +239,22 @@ mod constants {
                 NoDepth::new(&device).unwrap_err(),
                 NoShape::new(&device).unwrap_err(),
                 HugeShape::new(&device).unwrap_err(),
-                HugeChunk::new(&device).unwrap_err(),
             ]
         });
         is!(errors[0], ChunkZero);
         is!(errors[1], DepthZero);
         is!(errors[2], ItemSize { buffer: "x", per_item: 0 });
         is!(errors[3], ItemSize { buffer: "x", per_item: HUGE });
-        is!(errors[4], OutOfDeviceMemory { requested: u64::MAX, .. });
         let names = errors.map(|error| error.place().pipeline.unwrap());
-        assert_eq!(names, ["NoChunk", "NoDepth", "NoShape", "HugeShape", "HugeChunk"]);
+        assert_eq!(names, ["NoChunk", "NoDepth", "NoShape", "HugeShape"]);
+    }
+
+    /// A chunk that no memory holds is as much as a run has.
+    #[test]
+    fn a_huge_chunk_is_one_chunk() {
+        let (x, mut y) = ([1, 2, 3, 4, 5, 6], [0; 6]);
+        let report = HugeChunk::new(&device()).unwrap().run(&x, &mut y).unwrap();
+        assert_eq!((y, report.items, report.chunks), (x, 3, 1));
     }
 }
 

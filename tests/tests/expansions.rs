@@ -48,6 +48,30 @@ fn three_streams() {
 }
 
 #[test]
+fn events_by_hand() {
+    check(
+        "events-by-hand",
+        "
+        pipeline Saxpy {
+            param a: f32;
+            input x: [f32];
+            inout y: [f32];
+            chunk c = auto;
+            sync = manual;
+            stream up;
+            stream math;
+            stage load on up { wait stored @ previous; copy x -> dx; copy y -> dy; record loaded; }
+            stage axpy on math {
+                wait loaded;
+                saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+                copy dy -> y;
+                record stored;
+            }
+        }",
+    );
+}
+
+#[test]
 fn one_stream() {
     check(
         "one-stream",

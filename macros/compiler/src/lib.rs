@@ -12,8 +12,10 @@
 pub mod check;
 pub mod codegen;
 pub mod diagnostics;
+mod groups;
 pub mod kernels;
 pub mod lower;
+pub mod manual;
 pub mod resolve;
 pub mod schedule;
 pub mod syntax;
@@ -48,6 +50,9 @@ fn expand(pipeline: syntax::Pipeline, diagnostics: &mut Diagnostics) -> Option<T
     if diagnostics.has_errors() {
         return None;
     }
-    let schedule = schedule::schedule(&lower::lower(&program));
+    let schedule = manual::schedule(&program, &lower::lower(&program), diagnostics);
+    if diagnostics.has_errors() {
+        return None;
+    }
     Some(codegen::codegen(&program, &schedule))
 }

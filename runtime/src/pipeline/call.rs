@@ -185,6 +185,14 @@ impl<'p, 'a> Call<'p, 'a> {
         self.check_copies()?;
         let chunk = self.chunk(chunk)?;
         let depth = self.pipeline.depth;
+        let addressable = |shape: &Shape| {
+            let bytes = chunk.checked_mul(shape.bytes()).and_then(|bytes| bytes.checked_mul(depth));
+            bytes.is_some_and(|bytes| bytes <= isize::MAX as usize)
+        };
+        // `chunk = usize::MAX` means all in one: how many that is, a run knows.
+        if !self.buffers.iter().all(addressable) {
+            return Ok(());
+        }
         self.reserve_ring(chunk, depth).map(drop)
     }
 
@@ -256,6 +264,8 @@ impl<'p, 'a> Call<'p, 'a> {
             body(&run)?;
             run.finish()
         }));
+        // Until the device is waited for nothing may unwind past this.
+        let must_drain = AbortOnUnwind;
         let mut totals = run.into_totals();
         pipeline.staging = staging.into_inner();
         let drained = match pipeline.drain() {
@@ -276,6 +286,7 @@ impl<'p, 'a> Call<'p, 'a> {
                 Drained::Lost(error)
             }
         };
+        std::mem::forget(must_drain);
         pipeline.staging.reset();
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
@@ -300,6 +311,15 @@ impl<'p, 'a> Call<'p, 'a> {
                 simulated: pipeline.device.is_simulated(),
             }),
         }
+    }
+}
+
+/// Ends the process if it is dropped: the only way left to keep the device from memory that is about to be freed.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
     }
 }
 

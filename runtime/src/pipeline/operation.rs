@@ -223,7 +223,10 @@ impl<'r> Operation<'r> {
     fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
         let shape = self.run.buffers[buffer.index];
         match self.device_range(buffer) {
-            Ok((ptr, _)) if shape.element == size_of::<T>() => (ptr, self.chunk.len * shape.per_item),
+            // An item of elements that take no room may have any number of them.
+            Ok((ptr, _)) if shape.element == size_of::<T>() => {
+                (ptr, self.chunk.len.saturating_mul(shape.per_item))
+            }
             _ => {
                 self.run.refuse();
                 (DevicePtr(0), 0)

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::machine::{Job, Machine, Progress};
 use super::model::Nanos;
@@ -114,6 +114,9 @@ impl Sim {
     }
 }
 
+/// Payloads that cannot be dropped.
+static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+
 /// What a panic says.
 fn message(payload: Box<dyn Any + Send>) -> String {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
@@ -121,9 +124,10 @@ fn message(payload: Box<dyn Any + Send>) -> String {
         (None, Some(text)) => text.clone(),
         (None, None) => "no message".to_owned(),
     };
-    // The payload may be anything, and its destructor may panic in turn, with a payload that does so again.
+    // The payload may be anything, and its destructor may panic in turn, with a payload that does so again: that one is
+    // kept for good.
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(again);
+        KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(again);
     }
     text
 }

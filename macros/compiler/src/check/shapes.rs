@@ -8,8 +8,10 @@ use crate::diagnostics::Diagnostics;
 use crate::resolve::{CopyNames, OperationKind, Program, Shape};
 
 /// Types that have no other name, so that two of them differ if their names do.
-const PRIMITIVES: [&str; 14] =
-    ["bool", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "usize"];
+const PRIMITIVES: [&str; 15] = [
+    "bool", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+    "usize",
+];
 
 /// The code of an element type with which `run` cannot be declared.
 pub const NOT_PLAIN_DATA: &str = "TW0707";

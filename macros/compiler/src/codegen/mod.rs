@@ -34,6 +34,7 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
     let build = build(&cx);
     let run = run::run(&cx);
     let schedule_doc = plan::documentation(&cx);
+    let shared = shared_attributes(attrs);
     quote_spanned! {site=>
         #(#attrs)*
         #(#[doc = #schedule_doc])*
@@ -43,6 +44,7 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
             #(#kernels,)*
         }
 
+        #(#shared)*
         impl #name {
             /// Builds the pipeline on a device, as it is declared.
             ///
@@ -60,13 +62,21 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
             #run
         }
 
+        #(#shared)*
         #build
 
+        #(#shared)*
         impl #name {
             /// The streams, operations and events of this pipeline.
             pub const PLAN: #runtime::Plan = #plan;
         }
     }
+}
+
+/// What the whole is compiled for, and lint levels: of everything that is written, not of the struct alone.
+fn shared_attributes(attrs: &[syn::Attribute]) -> Vec<&syn::Attribute> {
+    let shared = ["cfg", "allow", "warn", "deny"];
+    attrs.iter().filter(|attr| shared.iter().any(|name| attr.path().is_ident(name))).collect()
 }
 
 /// How the pipeline is built.

@@ -116,6 +116,9 @@ impl Taken {
 
 /// `load_done` for the last operation of stage `load`, `load_dx_done` for one before it.
 fn event_name(program: &Program, index: usize) -> String {
+    if let Some(name) = program.event_after(index) {
+        return unraw(name);
+    }
     let operation = &program.operations[index];
     let stage = unraw(&program.stages[operation.stage.0].name);
     let last = program.operations.iter().rposition(|other| other.stage == operation.stage);

@@ -6,6 +6,7 @@ use syn::{Attribute, ExprPath, Path, Type, Visibility};
 
 use super::names::hygienic;
 use super::run::{Kind, arguments};
+use super::shared_attributes;
 use crate::syntax::{HostKind, Item, Operation, Pipeline};
 
 /// The parts of a pipeline that its users see.
@@ -36,7 +37,7 @@ impl Stub {
                     kernels.extend(unread.iter().cloned());
                     kernels.extend(operations.iter().filter_map(|operation| match operation {
                         Operation::Launch(launch) => Some(launch.kernel.clone()),
-                        Operation::Copy(_) => None,
+                        Operation::Copy(_) | Operation::Record(_) | Operation::Wait(_) => None,
                     }));
                     continue;
                 }
@@ -82,6 +83,7 @@ impl Stub {
     pub fn expand(&self) -> TokenStream {
         let Self { runtime, attrs, vis, name, .. } = self;
         let site = hygienic();
+        let shared = shared_attributes(attrs);
         let kernels = self.kernels();
         let arguments = arguments(
             runtime,
@@ -95,6 +97,7 @@ impl Stub {
             #[derive(::core::fmt::Debug)]
             #vis struct #name {}
 
+            #(#shared)*
             #[allow(unused_variables, dead_code, clippy::all, reason = "stands for a pipeline with errors")]
             impl #name {
                 pub const PLAN: #runtime::Plan = #runtime::Plan {
@@ -112,6 +115,7 @@ impl Stub {
                 }
             }
 
+            #(#shared)*
             impl #runtime::__private::Build for #name {
                 fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
                     ::core::unreachable!()

@@ -127,7 +127,8 @@ impl Generator<'_> {
         });
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);
-            quote_spanned!(Span::mixed_site()=> launch.requires(#condition, #kernel_name, #said)?;)
+            // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave `launch`.
+            quote_spanned!(Span::mixed_site()=> launch.requires((|| #condition)(), #kernel_name, #said)?;)
         });
         let arguments = kernel.parameters.iter().map(|parameter| self.argument(parameter));
         let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {

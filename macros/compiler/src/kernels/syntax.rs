@@ -259,7 +259,7 @@ fn kernel_attribute(attribute: Attribute, kernel: &mut Kernel, errors: &mut Erro
         }
     } else if path.is_ident("requires") {
         match syn::parse2::<Expr>(inside(&attribute)) {
-            Ok(condition) => kernel.requires.push(condition),
+            Ok(condition) => kernel.requires.push(crate::groups::kept(condition)),
             Err(found) => errors.push(error(
                 path,
                 "TW0412",

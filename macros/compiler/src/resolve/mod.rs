@@ -8,7 +8,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, ExprPath, Path, Type, Visibility};
 
 use crate::diagnostics::Diagnostics;
-pub use crate::syntax::{HostKind, Priority, Shape, Size};
+pub use crate::syntax::{HostKind, Priority, Shape, Size, WaitOf};
 use crate::syntax::{Item, Pipeline};
 use names::Names;
 
@@ -27,8 +27,33 @@ pub struct Program {
     pub operations: Vec<Operation>,
     pub chunk: Chunk,
     pub depth: Size,
+    pub sync: Sync,
     /// `run`'s arguments, in the order of declaration.
     pub arguments: Vec<Argument>,
+}
+
+/// Who places the events.
+pub enum Sync {
+    Auto,
+    /// The user, in this order.
+    Manual(Vec<Mark>),
+}
+
+/// A `record` or `wait`.
+pub struct Mark {
+    pub stage: StageId,
+    pub stream: StreamId,
+    pub keyword: Ident,
+    pub event: Ident,
+    pub kind: MarkKind,
+    /// How many operations stand before it.
+    pub position: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    Record,
+    Wait(WaitOf),
 }
 
 /// One argument of `run`.
@@ -199,6 +224,7 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
         operations: Vec::new(),
         chunk: Chunk { name: None, size: Size::Auto },
         depth: Size::Auto,
+        sync: Sync::Auto,
         arguments: Vec::new(),
     };
     let mut names = Names::default();
@@ -229,7 +255,12 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                 names::only_once(&mut depth, &keyword, diagnostics);
                 program.depth = slots;
             }
-            Item::Sync { keyword } => names::only_once(&mut sync, &keyword, diagnostics),
+            Item::Sync { keyword, manual } => {
+                names::only_once(&mut sync, &keyword, diagnostics);
+                if manual {
+                    program.sync = Sync::Manual(Vec::new());
+                }
+            }
             Item::Stream { name, priority, per_slot } => {
                 names.streams.declare("stream", &name, diagnostics);
                 program.streams.push(Stream { name, priority, per_slot, declared: true });
@@ -242,6 +273,26 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
     }
     operations::resolve(&mut program, stages, &mut names, diagnostics);
     (!diagnostics.has_errors()).then_some(program)
+}
+
+impl Mark {
+    /// The operation after which the event is recorded, or that waits for it: the nearest one on its stream.
+    pub fn operation(&self, program: &Program) -> Option<usize> {
+        let on_stream = |&index: &usize| program.operations[index].stream == self.stream;
+        match self.kind {
+            MarkKind::Record => (0..self.position).rev().find(on_stream),
+            MarkKind::Wait(_) => (self.position..program.operations.len()).find(on_stream),
+        }
+    }
+}
+
+impl Program {
+    /// The name that the user gave the event recorded after an operation.
+    pub fn event_after(&self, operation: usize) -> Option<&Ident> {
+        let Sync::Manual(marks) = &self.sync else { return None };
+        let mut records = marks.iter().filter(|mark| mark.kind == MarkKind::Record);
+        records.find(|mark| mark.operation(self) == Some(operation)).map(|mark| &mark.event)
+    }
 }
 
 impl HostKind {

@@ -6,8 +6,8 @@ use syn::Expr;
 
 use super::names::Names;
 use super::{
-    Buffer, BufferId, CopyNames, HostId, Launch, LaunchArgument, Mode, Operation, OperationKind, Program,
-    Stage, StageId, Stream, StreamId,
+    Buffer, BufferId, CopyNames, HostId, Launch, LaunchArgument, Mark, MarkKind, Mode, Operation,
+    OperationKind, Program, Stage, StageId, Stream, StreamId, Sync,
 };
 use crate::diagnostics::{Diagnostics, similar};
 use crate::syntax::{self, Argument, HostKind, Priority};
@@ -36,10 +36,46 @@ pub(super) fn resolve(
                     resolve_launch(program, *launch, stream, names, diagnostics)
                         .map(|(text, kind, stream)| (at, text, kind, stream))
                 }
+                syntax::Operation::Record(syntax::Record { keyword, event }) => {
+                    mark(program, (stage, stream), keyword, event, MarkKind::Record, diagnostics);
+                    continue;
+                }
+                syntax::Operation::Wait(syntax::Wait { keyword, event, of }) => {
+                    mark(program, (stage, stream), keyword, event, MarkKind::Wait(of), diagnostics);
+                    continue;
+                }
             };
             if let Some((at, text, kind, Some(stream))) = resolved {
                 program.operations.push(Operation { stage, stream, at, text, kind });
             }
+        }
+    }
+}
+
+/// A `record` or `wait`, which only a pipeline with `sync = manual` may have.
+fn mark(
+    program: &mut Program,
+    (stage, stream): (StageId, Option<StreamId>),
+    keyword: Ident,
+    event: Ident,
+    kind: MarkKind,
+    diagnostics: &mut Diagnostics,
+) {
+    let position = program.operations.len();
+    match (&mut program.sync, stream) {
+        (Sync::Manual(marks), Some(stream)) => {
+            marks.push(Mark { stage, stream, keyword, event, kind, position });
+        }
+        (Sync::Manual(_), None) => {}
+        (Sync::Auto, _) => {
+            diagnostics
+                .error(
+                    "TW0801",
+                    &keyword,
+                    format!("`{keyword}` places an event by hand, but the macro places them"),
+                )
+                .note("a pipeline without `sync` is `sync = auto`")
+                .help("write `sync = manual;` to place all events yourself, or remove this");
         }
     }
 }

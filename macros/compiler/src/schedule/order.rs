@@ -1,5 +1,6 @@
 //! Reachability: which order a set of waits gives, together with the streams' own.
 
+use super::path::{Paths, Step};
 use super::program::{OpId, Program};
 use super::relation::Relation;
 use super::required::{Distance, Edge};
@@ -113,6 +114,11 @@ impl Order {
         (crosses && self.same.contains(self.streams.first(from), to))
             || self.waiting.on(from, distance).iter().any(|&by| by != to && self.same.contains(by, to))
             || (distance == Distance::Reuse && self.chained.contains(from, to))
+    }
+
+    /// What orders `from` before `to`, step by step; none if nothing does, or only by way of several chunks.
+    pub fn path(&self, from: OpId, to: OpId, distance: Distance) -> Option<Vec<Step>> {
+        Paths::new(&self.streams, &self.waiting, from, distance).to(to)
     }
 
     fn at(&self, distance: Distance) -> &Relation {

@@ -74,22 +74,13 @@ pub fn schedule(program: &Program) -> Schedule {
     let order = Order::new(program, &required);
     let (implied, waits): (Vec<Edge>, Vec<Edge>) =
         required.into_iter().partition(|edge| order.implies(edge.from, edge.to, edge.distance));
-    debug_assert!(waits.iter().all(finds_its_record), "a wait is enqueued after its event is recorded anew");
+    debug_assert!(
+        waits.iter().all(Edge::finds_its_record),
+        "a wait is enqueued after its event is recorded anew"
+    );
     let records: BTreeSet<OpId> = waits.iter().map(|wait| wait.from).collect();
     let implied = explain(program, &waits, implied);
     Schedule { waits, records: records.into_iter().collect(), implied }
-}
-
-/// Whether the latest record of the event, when the wait is enqueued, is the one that the wait means.
-///
-/// There is one event for an operation and a slot, so a wait for an earlier chunk that used the slot must come
-/// before this chunk's own record. With a depth of 1 the previous chunk is such a one.
-fn finds_its_record(wait: &Edge) -> bool {
-    match wait.distance {
-        Distance::Same => wait.from < wait.to,
-        Distance::Previous => wait.from >= wait.to,
-        Distance::Reuse => wait.from > wait.to,
-    }
 }
 
 fn explain(program: &Program, waits: &[Edge], implied: Vec<Edge>) -> Vec<Implied> {

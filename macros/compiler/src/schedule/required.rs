@@ -50,6 +50,20 @@ pub struct Edge {
     pub causes: Vec<Cause>,
 }
 
+impl Edge {
+    /// Whether, when a wait for `from` is enqueued before `to`, the event's latest record is the one that this edge means.
+    ///
+    /// There is one event for an operation and a slot, so a wait for an earlier chunk that used the slot must come
+    /// before this chunk's own record. With a depth of 1 the previous chunk is such a one.
+    pub fn finds_its_record(&self) -> bool {
+        match self.distance {
+            Distance::Same => self.from < self.to,
+            Distance::Previous => self.from >= self.to,
+            Distance::Reuse => self.from > self.to,
+        }
+    }
+}
+
 /// The order that the conflicts of `program` demand, each conflict at its nearest distance.
 ///
 /// The edges are sorted by `from`, `distance`, `to`. Conflicts further apart follow: one of two conflicting

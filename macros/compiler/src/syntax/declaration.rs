@@ -58,12 +58,12 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         "stream" => stream(input)?,
         "sync" => {
             equals(input)?;
-            let at = expected(input, "`auto`");
-            if input.call(Ident::parse_any).is_ok_and(|mode| mode == "auto") {
-                Item::Sync { keyword }
-            } else {
+            let at = expected(input, "`auto` or `manual`");
+            let mode = input.call(Ident::parse_any).map_err(|_| at.clone())?;
+            if mode != "auto" && mode != "manual" {
                 return Err(at);
             }
+            Item::Sync { keyword, manual: mode == "manual" }
         }
         "stage" => return stage::parse(input, diagnostics),
         other => {

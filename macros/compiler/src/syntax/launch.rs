@@ -11,6 +11,7 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, ExprPath, Token};
 
 use super::{Argument, Launch, expected};
+use crate::groups::kept;
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     let start = expected(input, "`copy a -> b` or `kernel<<<grid, block>>>(…)`");
@@ -28,7 +29,7 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     let args =
         |input: ParseStream<'_>| Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument);
     let args = args.parse2(group.stream())?;
-    Ok(Launch { kernel, config: config.into_iter().collect(), args: args.into_iter().collect() })
+    Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args: args.into_iter().collect() })
 }
 
 /// The tokens up to `>>>` and the parenthesised group after it.
@@ -79,7 +80,7 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     if input.peek(Token![,]) {
         return Err(expected(input, "a kernel argument"));
     }
-    input.parse().map(Argument::Scalar)
+    input.parse().map(|expr| Argument::Scalar(kept(expr)))
 }
 
 fn buffer(input: ParseStream<'_>) -> syn::Result<Argument> {

@@ -51,9 +51,10 @@ pub enum Item {
         priority: Priority,
         per_slot: bool,
     },
-    /// `sync = auto`, the only one there is.
+    /// `sync = auto` or `sync = manual`
     Sync {
         keyword: Ident,
+        manual: bool,
     },
     Stage {
         name: Ident,
@@ -96,6 +97,29 @@ pub enum Priority {
 pub enum Operation {
     Copy(Copy),
     Launch(Box<Launch>),
+    Record(Record),
+    Wait(Wait),
+}
+
+/// `record event;`
+pub struct Record {
+    pub keyword: Ident,
+    pub event: Ident,
+}
+
+/// `wait event;`, `wait event @ previous;` or `wait event @ reuse;`
+pub struct Wait {
+    pub keyword: Ident,
+    pub event: Ident,
+    pub of: WaitOf,
+}
+
+/// Which chunk's event a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitOf {
+    This,
+    Previous,
+    Reuse,
 }
 
 /// `copy from -> to;`
@@ -296,7 +320,7 @@ fn expression(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
     if input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) {
         return Err(expected(input, what));
     }
-    input.parse()
+    input.parse().map(crate::groups::kept)
 }
 
 impl Parse for Shape {

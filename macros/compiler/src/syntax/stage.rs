@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{ExprPath, Token};
 
-use super::{Copy, Item, Operation, expected, launch, name, recover, semicolon};
+use super::{Copy, Item, Operation, Record, Wait, WaitOf, expected, launch, name, recover, semicolon};
 use crate::diagnostics::Diagnostics;
 
 /// `name [on stream] { … }`, after the keyword.
@@ -47,11 +47,37 @@ fn operation(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Resu
         input.parse::<Token![->]>().map_err(|_| expected(input, "`->`"))?;
         let to = name(input, "the name of where to copy it")?;
         Operation::Copy(Copy { keyword, from, to })
+    } else if is_followed_by_name(input, "record") {
+        let keyword = input.call(Ident::parse_any)?;
+        Operation::Record(Record { keyword, event: name(input, "the name of an event")? })
+    } else if is_followed_by_name(input, "wait") {
+        let keyword = input.call(Ident::parse_any)?;
+        let event = name(input, "the name of an event")?;
+        Operation::Wait(Wait { keyword, event, of: wait_of(input)? })
     } else {
         Operation::Launch(Box::new(launch::parse(input)?))
     };
     semicolon(input, is_copy, diagnostics)?;
     Ok(operation)
+}
+
+/// `@ previous`, `@ reuse` or nothing
+fn wait_of(input: ParseStream<'_>) -> syn::Result<WaitOf> {
+    if input.parse::<Option<Token![@]>>()?.is_none() {
+        return Ok(WaitOf::This);
+    }
+    let at = expected(input, "`previous` or `reuse`");
+    match input.parse::<Ident>() {
+        Ok(word) if word == "previous" => Ok(WaitOf::Previous),
+        Ok(word) if word == "reuse" => Ok(WaitOf::Reuse),
+        _ => Err(at),
+    }
+}
+
+/// `record name` or `wait name`: kernels may be called so too, but then a `<` or `:` follows.
+fn is_followed_by_name(input: ParseStream<'_>, keyword: &str) -> bool {
+    let fork = input.fork();
+    fork.parse::<Ident>().is_ok_and(|ident| ident == keyword) && fork.peek(Ident::peek_any)
 }
 
 /// `copy name …`: a kernel may be called `copy` too, but then a `<` or `:` follows.

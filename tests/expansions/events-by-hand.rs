@@ -1,0 +1,237 @@
+// pipeline Saxpy {
+//     param a: f32;
+//     input x: [f32];
+//     inout y: [f32];
+//     chunk c = auto;
+//     sync = manual;
+//     stream up;
+//     stream math;
+//     stage load on up { wait stored @ previous; copy x -> dx; copy y -> dy; record loaded; }
+//     stage axpy on math {
+//         wait loaded;
+//         saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+//         copy dy -> y;
+//         record stored;
+//     }
+// }
+
+/// For each chunk, in this order:
+///
+/// | stage | stream | operation | waits for |
+/// | --- | --- | --- | --- |
+/// | load | up | `copy x -> dx` | `stored` of the chunk before |
+/// | load | up | `copy y -> dy` |  |
+/// | axpy | math | `saxpy<<<..>>>` | `loaded` |
+/// | axpy | math | `copy dy -> y` |  |
+#[derive(::core::fmt::Debug)]
+struct Saxpy {
+    pipeline: ::thalweg::__private::Pipeline,
+    saxpy: saxpy,
+}
+impl Saxpy {
+    /// Builds the pipeline on a device, as it is declared.
+    ///
+    /// # Errors
+    /// As `build` of its options.
+    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
+        Self::options(device).build()
+    }
+    /// Options to build the pipeline with another chunk or depth than it declares.
+    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(device)
+    }
+    /// Runs the pipeline over all items and waits until the results are in place.
+    ///
+    /// # Errors
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+    /// device. The error says where, and how much of each output is complete.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(unused_labels, reason = "they name the stages")]
+    pub fn run<'run>(
+        &mut self,
+        a: f32,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Report> {
+        let Self { pipeline, saxpy } = self;
+        let mut call = pipeline.call();
+        let x = call.input::<f32>(1, x)?;
+        let y = call.inout::<f32>(1, y)?;
+        let dx = call.device::<f32>(1)?;
+        let dy = call.device::<f32>(1)?;
+        call.run(
+            ::thalweg::__private::ChunkSize::Auto,
+            |run| {
+                let [up, math] = run.streams();
+                let [loaded, stored] = run.events();
+                for c in run.chunks() {
+                    'load: {
+                        let copy_x = run.on(up, 0, c);
+                        copy_x.wait_previous(stored)?;
+                        copy_x.upload(x, dx)?;
+                        let copy_y = run.on(up, 1, c);
+                        copy_y.upload(y, dy)?;
+                        copy_y.record(loaded)?;
+                    }
+                    'axpy: {
+                        let launch_saxpy = run.on(math, 2, c);
+                        launch_saxpy.wait(loaded)?;
+                        saxpy
+                            .launch(
+                                launch_saxpy.config(blocks(c.len, 256), 256, 0),
+                                c.len as u32,
+                                a,
+                                launch_saxpy.read(dx),
+                                launch_saxpy.read_write(dy),
+                            )?;
+                        let copy_dy = run.on(math, 3, c);
+                        copy_dy.download(dy, y)?;
+                        copy_dy.record(stored)?;
+                    }
+                }
+                ::core::result::Result::Ok(())
+            },
+        )
+    }
+}
+impl ::thalweg::__private::Build for Saxpy {
+    fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        let pipeline = ::thalweg::__private::Pipeline::new(
+            settings,
+            &Self::PLAN,
+            ::thalweg::__private::AUTO_DEPTH,
+        )?;
+        let mut built = Self {
+            saxpy: pipeline.load(2)?,
+            pipeline,
+        };
+        built
+            .pipeline
+            .reserve(
+                ::thalweg::__private::ChunkSize::Auto,
+                &[
+                    (::core::mem::size_of::<f32>(), 1),
+                    (::core::mem::size_of::<f32>(), 1),
+                ],
+                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+            )?;
+        ::core::result::Result::Ok(built)
+    }
+}
+impl Saxpy {
+    /// The streams, operations and events of this pipeline.
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
+        pipeline: "Saxpy",
+        file: ::core::file!(),
+        line: 2,
+        column: 18,
+        streams: &[
+            ::thalweg::__private::StreamPlan {
+                name: "up",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "math",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+            },
+        ],
+        stages: &["load", "axpy"],
+        hosts: &[
+            ::thalweg::__private::HostPlan {
+                name: "x",
+                reads: true,
+                writes: false,
+                line: 4,
+                column: 19,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "y",
+                reads: true,
+                writes: true,
+                line: 5,
+                column: 19,
+            },
+        ],
+        buffers: &["dx", "dy"],
+        operations: &[
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy x -> dx",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 0,
+                    buffer: 0,
+                },
+                line: 10,
+                column: 56,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy y -> dy",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 1,
+                    buffer: 1,
+                },
+                line: 10,
+                column: 70,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "saxpy<<<..>>>",
+                kind: ::thalweg::__private::OperationKind::Launch {
+                    kernel: "saxpy",
+                },
+                line: 13,
+                column: 17,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "copy dy -> y",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 1,
+                    buffer: 1,
+                },
+                line: 14,
+                column: 17,
+            },
+        ],
+        events: &[
+            ::thalweg::__private::EventPlan {
+                name: "loaded",
+                operation: 1,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "stored",
+                operation: 3,
+            },
+        ],
+        waits: &[
+            ::thalweg::__private::WaitPlan {
+                operation: 2,
+                event: 0,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dy",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dy",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 0,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Previous,
+                hazards: &[],
+            },
+        ],
+    };
+}
