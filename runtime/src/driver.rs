@@ -191,6 +191,18 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         tag: Tag,
     ) -> DriverResult<()>;
 
+    /// Writes `pattern`, whose length is 1 to 65,536 bytes, `count` times one after another, asynchronously.
+    /// # Safety
+    /// See the trait. `to` is aligned to 256 bytes.
+    unsafe fn fill(
+        &self,
+        to: DevicePtr,
+        pattern: &[u8],
+        count: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()>;
+
     /// Compiles and loads the kernel's module for this device if that was not done yet, and finds the kernel in it,
     /// fully loaded: the first launch must not load anything.
     fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error>;

@@ -151,7 +151,7 @@ pub use thalweg_macros::kernels;
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |
 /// | `stage name on s { … }` | operations, in order; without `on` the stage gets a stream of its own |
 ///
-/// Operations are `copy a -> b;`, which declares `b` if it is new, and `kernel<<<grid, block, shared, stream>>>(…);`,
+/// Operations are `copy a -> b;`, which declares `b` if it is new, `fill b = value;`, and `kernel<<<grid, block, shared, stream>>>(…);`,
 /// of which the last two values may be left out. In the arguments `&b` reads a device buffer, `&mut b` reads and writes
 /// it, `out b` writes it, and anything else is a value.
 ///

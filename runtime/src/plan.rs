@@ -112,6 +112,11 @@ pub enum OperationKind {
         /// The destination.
         to: usize,
     },
+    /// A fill of a buffer with one value.
+    Fill {
+        /// Index into [`Plan::buffers`].
+        buffer: usize,
+    },
     /// A kernel launch.
     Launch {
         /// The kernel's path as it is written.

@@ -477,6 +477,55 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, Ob
     return copy(__func__, 'd', (uintptr_t)to, 'd', (uintptr_t)from, bytes, stream);
 }
 
+/* `count` words of `word` bytes, each `pitch` bytes after the one before. */
+static CUresult set(
+    const char *symbol, uintptr_t to, size_t pitch, unsigned value, size_t word, size_t count, Object *stream
+) {
+    CUresult code = with(symbol, 's', stream);
+    if (!code && count && !holding('d', to, pitch * (count - 1) + word)) code = INVALID_VALUE;
+    for (size_t i = 0; !code && i < count; i++) memcpy((char *)to + i * pitch, &value, word);
+    return done(
+        code, "%s %s %zu %x %zu %s", symbol, name_of('d', to), pitch, value, count, NAME('s', stream)
+    );
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, Object *stream) {
+    begin();
+    return set(__func__, (uintptr_t)to, 1, value, 1, count, stream);
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, Object *stream) {
+    begin();
+    return set(__func__, (uintptr_t)to, 2, value, 2, count, stream);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, Object *stream) {
+    begin();
+    return set(__func__, (uintptr_t)to, 4, value, 4, count, stream);
+}
+
+/* Rows of one word, which is all that the backend asks for. */
+CUresult cuMemsetD2D8Async(
+    CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, Object *stream
+) {
+    begin();
+    return set(__func__, (uintptr_t)to, pitch, value, 1, width == 1 ? height : 0, stream);
+}
+
+CUresult cuMemsetD2D16Async(
+    CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, Object *stream
+) {
+    begin();
+    return set(__func__, (uintptr_t)to, pitch, value, 2, width == 1 ? height : 0, stream);
+}
+
+CUresult cuMemsetD2D32Async(
+    CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, Object *stream
+) {
+    begin();
+    return set(__func__, (uintptr_t)to, pitch, value, 4, width == 1 ? height : 0, stream);
+}
+
 /* --- modules and kernels --- */
 
 /* The image is what the NVRTC stub makes: a line `stub image`, then the source. */

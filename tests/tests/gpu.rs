@@ -69,6 +69,40 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
+    /// Fills of every word size, and events by hand.
+    pipeline Fills {
+        param a: f32;
+        input x: [f32];
+        output y: [f32];
+        output bytes: [u8; 3];
+        output triples: [[u16; 3]];
+        output pairs: [[f64; 2]];
+        device dy: [f32];
+        device d_bytes: [u8; 3];
+        device d_triples: [[u16; 3]];
+        device d_pairs: [[f64; 2]];
+        chunk c = 1000;
+        sync = manual;
+        stream up;
+        stream math;
+        stage load on up { wait axpy_done @ reuse; copy x -> dx; record load_done; }
+        stage work on math {
+            fill dy = 0.5;
+            wait load_done;
+            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy);
+            record axpy_done;
+            fill d_bytes = 7;
+            fill d_triples = [1, 2, 3];
+            fill d_pairs = [1.5, -2.5];
+            copy dy -> y;
+            copy d_bytes -> bytes;
+            copy d_triples -> triples;
+            copy d_pairs -> pairs;
+        }
+    }
+}
+
+stream_pipeline! {
     pipeline Broken {
         inout x: [f32];
         stage all { copy x -> d; broken<<<1, 32>>>(1, &mut d); copy d -> x; }
@@ -131,6 +165,25 @@ fn a_stream_per_slot_with_scratch_equals_the_loop() {
         pipeline.run(&x, &mut z).expect("a run");
         let expected: Vec<f32> = x.iter().map(|x| 4.0 * (2.0 * x + 1.0) - 1.0).collect();
         assert_eq!(z, expected, "length {len}");
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn fills_and_events_by_hand_equal_the_loop() {
+    let device = Device::cuda(0).expect("a GPU");
+    for depth in [1, 3] {
+        let mut pipeline = Fills::options(&device).depth(depth).build().expect("the pipeline");
+        for len in LENGTHS {
+            let x = numbers(len, 4);
+            let (mut y, mut bytes) = (vec![f32::NAN; len], vec![0; 3 * len]);
+            let (mut triples, mut pairs) = (vec![[0; 3]; len], vec![[0.0; 2]; len]);
+            pipeline.run(2.0, &x, &mut y, &mut bytes, &mut triples, &mut pairs).expect("a run");
+            assert!(y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x + 0.5), "length {len}, depth {depth}");
+            assert!(bytes.iter().all(|byte| *byte == 7));
+            assert!(triples.iter().all(|triple| *triple == [1, 2, 3]));
+            assert!(pairs.iter().all(|pair| *pair == [1.5, -2.5]));
+        }
     }
 }
 

@@ -41,6 +41,27 @@ stream_pipeline! {
     }
 }
 
+stream_pipeline! {
+    /// Nothing but fills: one word over and over, and patterns of several.
+    pipeline Fills {
+        output bytes: [u8; 3];
+        output floats: [f32];
+        output pairs: [[u16; 3]];
+        device d_bytes: [u8; 3];
+        device d_floats: [f32];
+        device d_pairs: [[u16; 3]];
+        chunk c = 100;
+        stage all {
+            fill d_bytes = 7;
+            fill d_floats = 1.5;
+            fill d_pairs = [1, 2, 3];
+            copy d_bytes -> bytes;
+            copy d_floats -> floats;
+            copy d_pairs -> pairs;
+        }
+    }
+}
+
 /// Set in a process that has the stubs.
 const CHILD: &str = "THALWEG_STUB_CHILD";
 
@@ -323,4 +344,25 @@ fn a_copy_that_is_refused_names_its_operation_and_chunk() {
     );
     let Some(record) = record else { return };
     assert!(record.trim_end().ends_with("cuDevicePrimaryCtxRelease 0"), "{record}");
+}
+
+#[test]
+fn fills_are_memsets() {
+    let record = recorded("fills_are_memsets", &[], |device| {
+        let (mut bytes, mut floats, mut pairs) = ([0; 30], [0.0; 10], [[0; 3]; 10]);
+        Fills::new(device).expect("the pipeline").run(&mut bytes, &mut floats, &mut pairs).expect("a run");
+        assert_eq!((bytes, floats, pairs), ([7; 30], [1.5; 10], [[1, 2, 3]; 10]));
+    });
+    let Some(record) = record else { return };
+    let fills: Vec<_> = record.lines().filter(|line| line.starts_with("cuMemset")).collect();
+    assert_eq!(
+        fills,
+        [
+            "cuMemsetD8Async d1 1 7 30 s1",
+            "cuMemsetD32Async d2 4 3fc00000 10 s1",
+            "cuMemsetD2D16Async d3 6 1 10 s1",
+            "cuMemsetD2D16Async d3+2 6 2 10 s1",
+            "cuMemsetD2D16Async d3+4 6 3 10 s1",
+        ]
+    );
 }

@@ -1,7 +1,7 @@
 //! The functions of CUDA's driver that this backend calls, and the errors they return.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -49,6 +49,33 @@ functions! {
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemsetD8Async(to: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream);
+    fn cuMemsetD16Async(to: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream);
+    fn cuMemsetD32Async(to: CUdeviceptr, value: c_uint, count: usize, stream: CUstream);
+    fn cuMemsetD2D8Async(
+        to: CUdeviceptr,
+        pitch: usize,
+        value: c_uchar,
+        width: usize,
+        height: usize,
+        stream: CUstream,
+    );
+    fn cuMemsetD2D16Async(
+        to: CUdeviceptr,
+        pitch: usize,
+        value: c_ushort,
+        width: usize,
+        height: usize,
+        stream: CUstream,
+    );
+    fn cuMemsetD2D32Async(
+        to: CUdeviceptr,
+        pitch: usize,
+        value: c_uint,
+        width: usize,
+        height: usize,
+        stream: CUstream,
+    );
     fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
     fn cuModuleUnload(module: CUmodule);
     fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);

@@ -11,6 +11,7 @@ use cudarc::driver::sys::{self, CUevent, CUfunction, CUstream};
 
 use super::api::{self, Api};
 use super::context::Context;
+use super::fill::fill;
 use super::module::Modules;
 use super::{info, pinned};
 use crate::driver::{
@@ -281,6 +282,26 @@ impl Driver for Cuda {
         unsafe {
             api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream_handle(stream))?;
             self.enqueued("cuMemcpyDtoDAsync", stream, tag)
+        }
+    }
+
+    unsafe fn fill(
+        &self,
+        to: DevicePtr,
+        pattern: &[u8],
+        count: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if pattern.is_empty() || count == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that the range stays allocated until it is filled; it
+        // is aligned to 256 bytes.
+        unsafe {
+            fill(api, to.0, pattern, count, stream_handle(stream))?;
+            self.enqueued("cuMemsetAsync", stream, tag)
         }
     }
 

@@ -7,6 +7,7 @@
 mod api;
 mod context;
 mod driver;
+mod fill;
 mod info;
 mod module;
 mod nvrtc;

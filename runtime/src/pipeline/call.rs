@@ -214,7 +214,7 @@ impl<'p, 'a> Call<'p, 'a> {
                 OperationKind::Upload { host: from, buffer: to } => (host(from), buffer(to)),
                 OperationKind::Download { host: to, buffer: from } => (buffer(from), host(to)),
                 OperationKind::CopyOnDevice { from, to } => (buffer(from), buffer(to)),
-                OperationKind::Launch { .. } => continue,
+                OperationKind::Fill { .. } | OperationKind::Launch { .. } => continue,
             };
             if from_per_item != to_per_item {
                 let kind = ErrorKind::CopyShape { from, from_per_item, to, to_per_item };

@@ -124,6 +124,16 @@ impl<'r> Operation<'r> {
         self.check(unsafe { self.device().driver().copy_on_device(to, from, bytes, self.stream, self.tag()) })
     }
 
+    /// Sets every element of a buffer's chunk to `value`.
+    pub fn fill<T: Pod>(&self, buffer: Buffer<T>, value: T) -> Result<()> {
+        let (to, bytes) = self.device_range(buffer)?;
+        let pattern = bytemuck::bytes_of(&value);
+        let count = bytes.checked_div(pattern.len()).unwrap_or(0);
+        // SAFETY: the range is a slot of the ring, aligned to 256 bytes, which lives as long as the run;
+        // `device_range` has checked it.
+        self.check(unsafe { self.device().driver().fill(to, pattern, count, self.stream, self.tag()) })
+    }
+
     /// A launch's `&buffer`.
     #[inline]
     pub fn read<T: Pod>(&self, buffer: Buffer<T>) -> DeviceSlice<'r, T> {

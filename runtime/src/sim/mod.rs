@@ -250,6 +250,34 @@ impl Driver for Sim {
         self.copy("cuMemcpyDtoDAsync", ends, bytes, stream, tag)
     }
 
+    unsafe fn fill(
+        &self,
+        to: DevicePtr,
+        pattern: &[u8],
+        count: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let Some(bytes) = pattern.len().checked_mul(count).filter(|&bytes| bytes > 0) else { return Ok(()) };
+        let start = address(to);
+        let span = Span { start, bytes, write: true, place: Some(Place::Device) };
+        let pattern = pattern.to_vec();
+        let body = move || {
+            let to = std::ptr::with_exposed_provenance_mut::<u8>(start);
+            // SAFETY: the range was checked to lie in a live allocation of this device when the fill was enqueued, and
+            // cannot be freed before the host has waited for it. No other command is carried out meanwhile.
+            let memory = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
+            memory.chunks_exact_mut(pattern.len()).for_each(|place| place.copy_from_slice(&pattern));
+        };
+        self.enqueue("cuMemsetAsync", stream, tag, &[span], |machine| Work {
+            engine: Engine::Compute,
+            latency: machine.model.launch_latency,
+            bytes: bytes as f64,
+            action: Action::Body(Box::new(body)),
+            fault: None,
+        })
+    }
+
     fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error> {
         if !kernel.has_host_body {
             return Err(ErrorKind::NoHostBody { kernel: kernel.name }.into());

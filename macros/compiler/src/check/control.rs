@@ -11,6 +11,9 @@ use crate::resolve::{LaunchArgument, OperationKind, Program};
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let mut finder = Finder { diagnostics, loops: 0, labels: Vec::new() };
     for operation in &program.operations {
+        if let OperationKind::Fill(fill) = &operation.kind {
+            finder.visit_expr(&fill.value);
+        }
         let OperationKind::Launch(launch) = &operation.kind else { continue };
         finder.visit_expr(&launch.grid);
         finder.visit_expr(&launch.block);

@@ -26,7 +26,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
             OperationKind::CopyOnDevice { from, to, names } => {
                 copy(buffer(*from), buffer(*to), names, diagnostics)
             }
-            OperationKind::Launch(_) => {}
+            OperationKind::Fill(_) | OperationKind::Launch(_) => {}
         }
     }
     let shapes = program.hosts.iter().map(|host| (&host.name, &host.shape));

@@ -76,7 +76,10 @@ impl Names {
             .map(|operation| {
                 let name = match &operation.kind {
                     OperationKind::Launch(_) => format!("launch_{}", last_segment(operation)),
-                    _ => format!("copy_{}", source(operation)),
+                    OperationKind::Fill(fill) => format!("fill_{}", unraw(&fill.name)),
+                    OperationKind::Upload { names, .. }
+                    | OperationKind::Download { names, .. }
+                    | OperationKind::CopyOnDevice { names, .. } => format!("copy_{}", unraw(&names.from)),
                 };
                 Ident::new(&taken.free(name), hygienic())
             })
@@ -127,6 +130,7 @@ fn event_name(program: &Program, index: usize) -> String {
     }
     match &operation.kind {
         OperationKind::Launch(_) => format!("{stage}_{}_done", last_segment(operation)),
+        OperationKind::Fill(fill) => format!("{stage}_{}_done", unraw(&fill.name)),
         OperationKind::Upload { names, .. }
         | OperationKind::Download { names, .. }
         | OperationKind::CopyOnDevice { names, .. } => format!("{stage}_{}_done", unraw(&names.to)),
@@ -139,14 +143,5 @@ fn last_segment(operation: &Operation) -> String {
             launch.kernel.path.segments.last().map(|segment| unraw(&segment.ident)).unwrap_or_default()
         }
         _ => String::new(),
-    }
-}
-
-fn source(operation: &Operation) -> String {
-    match &operation.kind {
-        OperationKind::Upload { names, .. }
-        | OperationKind::Download { names, .. }
-        | OperationKind::CopyOnDevice { names, .. } => unraw(&names.from),
-        OperationKind::Launch(_) => String::new(),
     }
 }

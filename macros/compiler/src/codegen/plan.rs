@@ -48,6 +48,10 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
                 let (from, to) = (number(from.0), number(to.0));
                 quote_spanned!(site=> CopyOnDevice { from: #from, to: #to })
             }
+            OperationKind::Fill(fill) => {
+                let buffer = number(fill.buffer.0);
+                quote_spanned!(site=> Fill { buffer: #buffer })
+            }
             OperationKind::Launch(_) => {
                 let kernel = text.trim_end_matches("<<<..>>>");
                 quote_spanned!(site=> Launch { kernel: #kernel })

@@ -161,6 +161,10 @@ fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Iden
         OperationKind::CopyOnDevice { from, to, names } => {
             copy("copy", (&buffers[from.0], &names.from), (&buffers[to.0], &names.to))
         }
+        OperationKind::Fill(fill) => {
+            let (buffer, value) = (at(&buffers[fill.buffer.0], fill.name.span()), &fill.value);
+            quote_spanned!(site=> #name.fill(#buffer, #value)?;)
+        }
         OperationKind::Launch(launch) => launch_call(cx, index, launch),
     };
     let records =

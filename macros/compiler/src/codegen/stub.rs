@@ -37,7 +37,10 @@ impl Stub {
                     kernels.extend(unread.iter().cloned());
                     kernels.extend(operations.iter().filter_map(|operation| match operation {
                         Operation::Launch(launch) => Some(launch.kernel.clone()),
-                        Operation::Copy(_) | Operation::Record(_) | Operation::Wait(_) => None,
+                        Operation::Copy(_)
+                        | Operation::Fill(_)
+                        | Operation::Record(_)
+                        | Operation::Wait(_) => None,
                     }));
                     continue;
                 }

@@ -218,6 +218,7 @@ fn usage(operation: &Operation, StorageId(storage): StorageId, program: &Program
             OperationKind::Upload { names, .. } => names.from.to_token_stream(),
             OperationKind::Download { names, .. } => names.to.to_token_stream(),
             OperationKind::CopyOnDevice { names, .. } => names.to.to_token_stream(),
+            OperationKind::Fill(fill) => fill.name.to_token_stream(),
             OperationKind::Launch(launch) => launch.kernel.to_token_stream(),
         };
     }

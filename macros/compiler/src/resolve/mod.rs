@@ -123,7 +123,16 @@ pub enum OperationKind {
     Upload { from: HostId, to: BufferId, names: CopyNames },
     Download { from: BufferId, to: HostId, names: CopyNames },
     CopyOnDevice { from: BufferId, to: BufferId, names: CopyNames },
+    Fill(Box<Fill>),
     Launch(Box<Launch>),
+}
+
+/// `fill buffer = value`
+pub struct Fill {
+    pub buffer: BufferId,
+    /// The buffer's name as it is written there.
+    pub name: Ident,
+    pub value: Expr,
 }
 
 /// The two names of a copy as they are written there.
@@ -185,6 +194,7 @@ impl Operation {
             OperationKind::CopyOnDevice { from, to, names } => {
                 vec![copied(*from, Mode::Read, &names.from), copied(*to, Mode::Write, &names.to)]
             }
+            OperationKind::Fill(fill) => vec![copied(fill.buffer, Mode::Write, &fill.name)],
             OperationKind::Launch(launch) => launch
                 .args
                 .iter()
@@ -203,7 +213,7 @@ impl Operation {
         match self.kind {
             OperationKind::Upload { from, .. } => Some((from, Mode::Read)),
             OperationKind::Download { to, .. } => Some((to, Mode::Write)),
-            OperationKind::CopyOnDevice { .. } | OperationKind::Launch(_) => None,
+            OperationKind::CopyOnDevice { .. } | OperationKind::Fill(_) | OperationKind::Launch(_) => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use syn::Expr;
 
 use super::names::Names;
 use super::{
-    Buffer, BufferId, CopyNames, HostId, Launch, LaunchArgument, Mark, MarkKind, Mode, Operation,
+    Buffer, BufferId, CopyNames, Fill, HostId, Launch, LaunchArgument, Mark, MarkKind, Mode, Operation,
     OperationKind, Program, Stage, StageId, Stream, StreamId, Sync,
 };
 use crate::diagnostics::{Diagnostics, similar};
@@ -31,6 +31,11 @@ pub(super) fn resolve(
             let resolved = match operation {
                 syntax::Operation::Copy(copy) => resolve_copy(program, &copy, names, diagnostics)
                     .map(|(text, kind)| (copy.keyword.span(), text, kind, stream)),
+                syntax::Operation::Fill(fill) => {
+                    let at = fill.keyword.span();
+                    resolve_fill(program, *fill, names, diagnostics)
+                        .map(|(text, kind)| (at, text, kind, stream))
+                }
                 syntax::Operation::Launch(launch) => {
                     let at = syn::spanned::Spanned::span(&launch.kernel);
                     resolve_launch(program, *launch, stream, names, diagnostics)
@@ -191,6 +196,32 @@ fn resolve_copy(
     Some((text, kind))
 }
 
+fn resolve_fill(
+    program: &Program,
+    fill: syntax::Fill,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) -> Option<(String, OperationKind)> {
+    let syntax::Fill { buffer: name, value, .. } = fill;
+    let text = format!("fill {name}");
+    match find(program, &name) {
+        Some(Data::Buffer(buffer)) => {
+            Some((text, OperationKind::Fill(Box::new(Fill { buffer, name, value }))))
+        }
+        Some(_) => {
+            diagnostics
+                .error("TW0606", &name, format!("`{name}` is no device buffer that can be filled"))
+                .note("`fill` writes device memory")
+                .help(format!("declare `device d_{name}: [f32];` and fill that"));
+            None
+        }
+        None => {
+            unknown(program, &name, Wanted::Out, names, diagnostics);
+            None
+        }
+    }
+}
+
 /// What a copy reads.
 fn source(program: &Program, name: &Ident, names: &mut Names, diagnostics: &mut Diagnostics) -> Option<Data> {
     match find(program, name) {
@@ -242,7 +273,7 @@ fn unknown(
                 "copy data to it first: `copy x -> {name};`, or declare it: `device {name}: [f32];`"
             )),
             Wanted::Out => error
-                .note("a copy declares its destination, `out` does not")
+                .note("a copy declares its destination, `out` and `fill` do not")
                 .help(format!("declare it: `device {name}: [f32];`")),
         };
     }

@@ -97,8 +97,16 @@ pub enum Priority {
 pub enum Operation {
     Copy(Copy),
     Launch(Box<Launch>),
+    Fill(Box<Fill>),
     Record(Record),
     Wait(Wait),
+}
+
+/// `fill buffer = value;`
+pub struct Fill {
+    pub keyword: Ident,
+    pub buffer: Ident,
+    pub value: Expr,
 }
 
 /// `record event;`

@@ -5,7 +5,9 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{ExprPath, Token};
 
-use super::{Copy, Item, Operation, Record, Wait, WaitOf, expected, launch, name, recover, semicolon};
+use super::{
+    Copy, Fill, Item, Operation, Record, Wait, WaitOf, expected, expression, launch, name, recover, semicolon,
+};
 use crate::diagnostics::Diagnostics;
 
 /// `name [on stream] { … }`, after the keyword.
@@ -47,6 +49,12 @@ fn operation(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Resu
         input.parse::<Token![->]>().map_err(|_| expected(input, "`->`"))?;
         let to = name(input, "the name of where to copy it")?;
         Operation::Copy(Copy { keyword, from, to })
+    } else if is_followed_by_name(input, "fill") {
+        let keyword = input.call(Ident::parse_any)?;
+        let buffer = name(input, "the name of a device buffer")?;
+        input.parse::<Token![=]>().map_err(|_| expected(input, "`=`"))?;
+        let value = expression(input, "the value of every element")?;
+        Operation::Fill(Box::new(Fill { keyword, buffer, value }))
     } else if is_followed_by_name(input, "record") {
         let keyword = input.call(Ident::parse_any)?;
         Operation::Record(Record { keyword, event: name(input, "the name of an event")? })
@@ -74,7 +82,7 @@ fn wait_of(input: ParseStream<'_>) -> syn::Result<WaitOf> {
     }
 }
 
-/// `record name` or `wait name`: kernels may be called so too, but then a `<` or `:` follows.
+/// `fill name`, `record name` or `wait name`: kernels may be called so too, but then a `<` or `:` follows.
 fn is_followed_by_name(input: ParseStream<'_>, keyword: &str) -> bool {
     let fork = input.fork();
     fork.parse::<Ident>().is_ok_and(|ident| ident == keyword) && fork.peek(Ident::peek_any)

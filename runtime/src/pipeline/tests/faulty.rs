@@ -23,6 +23,7 @@ pub(super) enum Call {
     CopyToDevice,
     CopyToHost,
     CopyOnDevice,
+    Fill,
     Launch,
     Record,
     Wait,
@@ -31,7 +32,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Allocate,
         Self::AllocatePinned,
         Self::CreateStream,
@@ -40,6 +41,7 @@ impl Call {
         Self::CopyToDevice,
         Self::CopyToHost,
         Self::CopyOnDevice,
+        Self::Fill,
         Self::Launch,
         Self::Record,
         Self::Wait,
@@ -268,6 +270,18 @@ impl Driver for Faulty {
     ) -> DriverResult<()> {
         let work = || unsafe { self.sim.copy_on_device(to, from, bytes, stream, tag) };
         self.enqueue(Call::CopyOnDevice, tag, work)
+    }
+
+    unsafe fn fill(
+        &self,
+        to: DevicePtr,
+        pattern: &[u8],
+        count: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let work = || unsafe { self.sim.fill(to, pattern, count, stream, tag) };
+        self.enqueue(Call::Fill, tag, work)
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error> {

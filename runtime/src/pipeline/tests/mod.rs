@@ -28,8 +28,9 @@ stream_pipeline! {
         inout y: [f32];
         chunk c = 4;
         depth = 2;
+        device dy: [f32];
         stage load { copy x -> dx; copy y -> dz; }
-        stage work { copy dz -> dy; saxpy<<<1, 4>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage work { fill dy = 0.0; copy dz -> dy; saxpy<<<1, 4>>>(c.len as u32, 2.0, &dx, &mut dy); }
         stage store { copy dy -> y; }
     }
 }

@@ -1,0 +1,90 @@
+//! Fills of device memory with a pattern, by CUDA's memsets of 1, 2 and 4 bytes.
+
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+
+use super::api::Api;
+use crate::driver::DriverResult;
+
+/// What one memset writes at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Byte(u8),
+    Half(u16),
+    Full(u32),
+}
+
+impl Word {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Byte(_) => 1,
+            Self::Half(_) => 2,
+            Self::Full(_) => 4,
+        }
+    }
+}
+
+/// The pattern in the largest words that divide it.
+fn words(pattern: &[u8]) -> Vec<Word> {
+    let word = |bytes: &[u8]| match *bytes {
+        [a, b, c, d] => Word::Full(u32::from_ne_bytes([a, b, c, d])),
+        [a, b] => Word::Half(u16::from_ne_bytes([a, b])),
+        [a, ..] => Word::Byte(a),
+        [] => Word::Byte(0),
+    };
+    let bytes = [4, 2, 1].into_iter().find(|bytes| pattern.len().is_multiple_of(*bytes)).unwrap_or(1);
+    pattern.chunks_exact(bytes).map(word).collect()
+}
+
+/// Writes the pattern `count` times: one memset where all its words are the same, else one for each word, which writes
+/// every place of that word.
+///
+/// # Safety
+/// As `cuMemsetD32Async`: `to` is aligned to 4 bytes and has room, the stream is live.
+pub(super) unsafe fn fill(
+    api: &Api,
+    to: CUdeviceptr,
+    pattern: &[u8],
+    count: usize,
+    stream: CUstream,
+) -> DriverResult<()> {
+    let words = words(pattern);
+    let Some(&first) = words.first() else { return Ok(()) };
+    if words.iter().all(|&word| word == first) {
+        let count = count * words.len();
+        // SAFETY: the caller's promise.
+        return unsafe {
+            match first {
+                Word::Byte(value) => api.cuMemsetD8Async(to, value, count, stream),
+                Word::Half(value) => api.cuMemsetD16Async(to, value, count, stream),
+                Word::Full(value) => api.cuMemsetD32Async(to, value, count, stream),
+            }
+        };
+    }
+    let pitch = pattern.len();
+    for (index, word) in words.into_iter().enumerate() {
+        let to = to + (index * word.bytes()) as CUdeviceptr;
+        // SAFETY: the caller's promise; a row of one word at every `pitch` bytes stays within the pattern's places.
+        unsafe {
+            match word {
+                Word::Byte(value) => api.cuMemsetD2D8Async(to, pitch, value, 1, count, stream),
+                Word::Half(value) => api.cuMemsetD2D16Async(to, pitch, value, 1, count, stream),
+                Word::Full(value) => api.cuMemsetD2D32Async(to, pitch, value, 1, count, stream),
+            }
+        }?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_cut_into_the_largest_words() {
+        assert_eq!(words(&[7]), [Word::Byte(7)]);
+        assert_eq!(words(&1.0_f32.to_ne_bytes()), [Word::Full(1.0_f32.to_bits())]);
+        assert_eq!(words(&[1, 2, 3]), [Word::Byte(1), Word::Byte(2), Word::Byte(3)]);
+        assert_eq!(words(&[0; 6]), [Word::Half(0); 3]);
+        assert_eq!(words(&[0; 16]), [Word::Full(0); 4]);
+    }
+}
