@@ -90,7 +90,7 @@ pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Position};
-pub use memory::{InOut, Input, Output, PinnedBuf};
+pub use memory::{InOut, Input, Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput};
 pub use pipeline::{Chunk, Options};
 pub use plan::{
     Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan, Plan, Priority,
@@ -144,6 +144,7 @@ pub use thalweg_macros::kernels;
 /// | --- | --- |
 /// | `param a: f32;` | a value, usable in every expression below |
 /// | `input x: [T];` `input x: [T; k];` | host data that is read, one or `k` elements an item |
+/// | `input x: pinned [T];` | likewise of `output` and `inout`: must be a [`PinnedBuf`] |
 /// | `output z: [T];` `inout y: [T];` | host data that is written; read and written back |
 /// | `device t: [T; k];` | device scratch, one of it for each ring slot |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |

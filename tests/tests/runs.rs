@@ -225,3 +225,23 @@ fn a_device_is_itself_and_its_clones() {
     // Equal in every number, but another device: neither can reach the other's memory.
     assert!(!device.same(&Device::simulated(Spec::default())));
 }
+
+/// What is declared `pinned` is copied directly: nothing is staged.
+#[test]
+fn pinned_data_is_never_staged() {
+    stream_pipeline! {
+        pipeline Pinned {
+            input x: pinned [u32];
+            inout y: pinned [u32; 2];
+            output z: pinned [u32];
+            chunk c = 10;
+            stage all { copy x -> dx; copy y -> dy; copy dy -> y; copy dx -> z; }
+        }
+    }
+    let device = Device::simulated(Spec::default());
+    let x = PinnedBuf::from_slice(&device, &[7; 33]).unwrap();
+    let mut y = PinnedBuf::from_slice(&device, &[8; 66]).unwrap();
+    let mut z = PinnedBuf::zeroed(&device, 33).unwrap();
+    let report = Pinned::new(&device).unwrap().run(&x, &mut y, &mut z).unwrap();
+    assert_eq!((&y[..], &z[..], report.bytes_staged), (&[8; 66][..], &[7; 33][..], 0));
+}

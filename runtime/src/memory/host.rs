@@ -39,6 +39,37 @@ pub trait Output<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> HostSource<'a>;
 }
 
+/// An [`Input`] that is declared `pinned`: `&PinnedBuf<T>` alone.
+#[diagnostic::on_unimplemented(
+    message = "an `input` is declared `pinned`, but a `{Self}` is pageable",
+    label = "expected `&PinnedBuf<{T}>`",
+    note = "the GPU cannot copy pageable memory asynchronously",
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged"
+)]
+pub trait PinnedInput<'a, T: Pod>: Input<'a, T> {}
+
+/// An [`InOut`] that is declared `pinned`: `&mut PinnedBuf<T>` alone.
+#[diagnostic::on_unimplemented(
+    message = "an `inout` is declared `pinned`, but a `{Self}` is pageable",
+    label = "expected `&mut PinnedBuf<{T}>`",
+    note = "the GPU cannot copy pageable memory asynchronously",
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged"
+)]
+pub trait PinnedInOut<'a, T: Pod>: InOut<'a, T> {}
+
+/// An [`Output`] that is declared `pinned`: `&mut PinnedBuf<T>` alone.
+#[diagnostic::on_unimplemented(
+    message = "an `output` is declared `pinned`, but a `{Self}` is pageable",
+    label = "expected `&mut PinnedBuf<{T}>`",
+    note = "the GPU cannot copy to pageable memory asynchronously",
+    note = "allocate it with `PinnedBuf::zeroed`, or drop `pinned` to have it staged"
+)]
+pub trait PinnedOutput<'a, T: Pod>: Output<'a, T> {}
+
+impl<'a, T: Pod> PinnedInput<'a, T> for &'a PinnedBuf<T> {}
+impl<'a, T: Pod> PinnedInOut<'a, T> for &'a mut PinnedBuf<T> {}
+impl<'a, T: Pod> PinnedOutput<'a, T> for &'a mut PinnedBuf<T> {}
+
 /// The memory of one host argument. Only the traits above make one, so it is what it says for the lifetime `'a`.
 #[doc(hidden)]
 pub struct HostSource<'a> {

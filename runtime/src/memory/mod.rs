@@ -6,6 +6,6 @@ mod pinned;
 
 pub(crate) use device::DeviceMemory;
 pub(crate) use host::HostMemory;
-pub use host::{HostSource, InOut, Input, Output};
+pub use host::{HostSource, InOut, Input, Output, PinnedInOut, PinnedInput, PinnedOutput};
 pub use pinned::PinnedBuf;
 pub(crate) use pinned::PinnedCore;

@@ -105,7 +105,6 @@ impl<'p, 'a> Call<'p, 'a> {
     /// # Errors
     /// Its shape is 0 or does not fit memory.
     pub fn device<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
-        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") }
         const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
         let index = self.buffers.len();
         self.shape_of_buffer(size_of::<T>(), per_item)?;

@@ -24,7 +24,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             Argument::Param(index) => (&program.params[index].name, Kind::Param(&program.params[index].ty)),
             Argument::Host(id) => {
                 let host = &program.hosts[id.0];
-                (&cx.names.hosts[id.0], Kind::Host(host.kind, &host.shape.element))
+                (&cx.names.hosts[id.0], Kind::Host(host.kind, host.pinned, &host.shape.element))
             }
         }),
     );
@@ -81,7 +81,8 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
 /// One argument of `run`.
 pub(super) enum Kind<'p> {
     Param(&'p syn::Type),
-    Host(HostKind, &'p syn::Type),
+    /// Whether it must be pinned, and its elements.
+    Host(HostKind, bool, &'p syn::Type),
 }
 
 /// The parameters of `run`, in the order of declaration. Host data is out of the reach of the user's expressions.
@@ -93,7 +94,7 @@ pub(super) fn arguments<'p>(
     arguments
         .map(|(name, kind)| match kind {
             Kind::Param(ty) => quote_spanned!(site=> #name: #ty),
-            Kind::Host(kind, element) => {
+            Kind::Host(kind, pinned, element) => {
                 // rustc shows this bound where an argument does not fit: at the declared element.
                 let site = site.located_at(element.span());
                 let runtime = runtime.to_token_stream().into_iter().map(|mut token| {
@@ -101,11 +102,15 @@ pub(super) fn arguments<'p>(
                     token
                 });
                 let runtime = runtime.collect::<TokenStream>();
-                let bound = match kind {
-                    HostKind::Input => quote_spanned!(site=> Input),
-                    HostKind::Output => quote_spanned!(site=> Output),
-                    HostKind::InOut => quote_spanned!(site=> InOut),
+                let bound = match (kind, pinned) {
+                    (HostKind::Input, false) => "Input",
+                    (HostKind::Input, true) => "PinnedInput",
+                    (HostKind::Output, false) => "Output",
+                    (HostKind::Output, true) => "PinnedOutput",
+                    (HostKind::InOut, false) => "InOut",
+                    (HostKind::InOut, true) => "PinnedInOut",
                 };
+                let bound = Ident::new(bound, site);
                 quote_spanned!(site=> #name: impl #runtime::#bound<'run, #element>)
             }
         })

@@ -22,7 +22,7 @@ pub struct Stub {
 
 enum Owned {
     Param(Type),
-    Host(HostKind, Type),
+    Host(HostKind, bool, Type),
 }
 
 impl Stub {
@@ -32,7 +32,9 @@ impl Stub {
         for item in &pipeline.items {
             let argument = match item {
                 Item::Param { name, ty } => (name.clone(), Owned::Param(ty.clone())),
-                Item::Host { kind, name, shape } => (name.clone(), Owned::Host(*kind, shape.element.clone())),
+                Item::Host { kind, name, pinned, shape } => {
+                    (name.clone(), Owned::Host(*kind, *pinned, shape.element.clone()))
+                }
                 Item::Stage { operations, unread, .. } => {
                     kernels.extend(unread.iter().cloned());
                     kernels.extend(operations.iter().filter_map(|operation| match operation {
@@ -92,7 +94,7 @@ impl Stub {
             runtime,
             self.arguments.iter().map(|(name, owned)| match owned {
                 Owned::Param(ty) => (name, Kind::Param(ty)),
-                Owned::Host(kind, element) => (name, Kind::Host(*kind, element)),
+                Owned::Host(kind, pinned, element) => (name, Kind::Host(*kind, *pinned, element)),
             }),
         );
         quote_spanned! {site=>

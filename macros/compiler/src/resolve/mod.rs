@@ -83,6 +83,8 @@ pub struct StageId(pub usize);
 pub struct HostData {
     pub kind: HostKind,
     pub name: Ident,
+    /// Whether it must be page-locked.
+    pub pinned: bool,
     pub shape: Shape,
 }
 
@@ -247,10 +249,10 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                 program.arguments.push(Argument::Param(program.params.len()));
                 program.params.push(Param { name, ty });
             }
-            Item::Host { kind, name, shape } => {
+            Item::Host { kind, name, pinned, shape } => {
                 names.data.declare(kind.keyword(), &name, diagnostics);
                 program.arguments.push(Argument::Host(HostId(program.hosts.len())));
-                program.hosts.push(HostData { kind, name, shape });
+                program.hosts.push(HostData { kind, name, pinned, shape });
             }
             Item::Device { name, shape } => {
                 names.data.declare("buffer", &name, diagnostics);

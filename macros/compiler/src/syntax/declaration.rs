@@ -96,7 +96,13 @@ fn equals(input: ParseStream<'_>) -> syn::Result<()> {
 fn host(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
     let name = name(input, "the name of host data")?;
     colon(input, "its shape, `[T]` or `[T; k]`")?;
-    Ok(Item::Host { kind, name, shape: input.parse()? })
+    // Before the brackets nothing else can stand: `pinned` is not the name of a type here.
+    let fork = input.fork();
+    let pinned = fork.parse::<Ident>().is_ok_and(|word| word == "pinned") && fork.peek(syn::token::Bracket);
+    if pinned {
+        input.parse::<Ident>()?;
+    }
+    Ok(Item::Host { kind, name, pinned, shape: input.parse()? })
 }
 
 /// `name`, `name: high`, `name: low`, `name: priority(-3)`, `name per slot`

@@ -28,9 +28,11 @@ pub enum Item {
         name: Ident,
         ty: Type,
     },
+    /// `pinned` host data must be page-locked.
     Host {
         kind: HostKind,
         name: Ident,
+        pinned: bool,
         shape: Shape,
     },
     Device {
