@@ -14,7 +14,7 @@ pub use crate::pipeline::{
     AUTO_DEPTH, Buffer, Build, Call, Chunk, ChunkSize, Host, Operation, Options, Pipeline, Run, Settings,
 };
 pub use crate::plan::{
-    Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan, Plan, Priority,
-    StreamPlan, WaitPlan,
+    BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,
+    Plan, Priority, StreamPlan, WaitPlan,
 };
 pub use crate::report::Report;

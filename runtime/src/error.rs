@@ -184,6 +184,16 @@ pub enum ErrorKind {
         /// Its elements in one item.
         to_per_item: usize,
     },
+    /// What `run` gets for a `carry` has another length than is declared.
+    #[error("`{carry}` has {len} elements, but {declared} are declared")]
+    CarryLength {
+        /// The argument.
+        carry: &'static str,
+        /// Its elements.
+        len: usize,
+        /// The elements that its declaration says.
+        declared: usize,
+    },
     /// A chunk of no items.
     #[error("a chunk must have at least 1 item")]
     ChunkZero,

@@ -93,8 +93,8 @@ pub use launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Posi
 pub use memory::{InOut, Input, Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput};
 pub use pipeline::{Chunk, Options};
 pub use plan::{
-    Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan, Plan, Priority,
-    StreamPlan, WaitPlan,
+    BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,
+    Plan, Priority, StreamPlan, WaitPlan,
 };
 pub use report::Report;
 pub use sim::Spec;
@@ -147,6 +147,7 @@ pub use thalweg_macros::kernels;
 /// | `input x: pinned [T];` | likewise of `output` and `inout`: must be a [`PinnedBuf`] |
 /// | `output z: [T];` `inout y: [T];` | host data that is written; read and written back |
 /// | `device t: [T; k];` | device scratch, one of it for each ring slot |
+/// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
 /// | `depth = 3;` | ring slots |
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |

@@ -21,8 +21,8 @@ pub struct Plan {
     pub stages: &'static [&'static str],
     /// `input`, `output` and `inout`, in the order of declaration.
     pub hosts: &'static [HostPlan],
-    /// Device buffers, one of each a ring slot.
-    pub buffers: &'static [&'static str],
+    /// Device buffers.
+    pub buffers: &'static [BufferPlan],
     /// What is done for each chunk, in the order in which it is enqueued.
     pub operations: &'static [OperationPlan],
     /// The events, each recorded once a chunk and kept for each ring slot.
@@ -68,6 +68,30 @@ pub struct HostPlan {
     pub line: u32,
     /// The column of its name, from 1.
     pub column: u32,
+}
+
+/// One device buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferPlan {
+    /// Its name.
+    pub name: &'static str,
+    /// Whose its memory is.
+    pub kind: BufferKind,
+    /// The line of its declaration, or of the copy that declares it, from 1.
+    pub line: u32,
+    /// The column of its name, from 1.
+    pub column: u32,
+}
+
+/// Whose a buffer's memory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferKind {
+    /// Each ring slot has one.
+    Ring,
+    /// One for the run, read only: `resident`.
+    Resident,
+    /// One for the run, handed from chunk to chunk: `carry`.
+    Carry,
 }
 
 /// One operation.

@@ -168,7 +168,20 @@ impl Keep {
                 column: 20,
             },
         ],
-        buffers: &["dx", "kept"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "dx",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 7,
+                column: 36,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "kept",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 8,
+                column: 37,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -154,7 +154,20 @@ impl Saxpy {
                 column: 19,
             },
         ],
-        buffers: &["dx", "dy"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "dx",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 10,
+                column: 66,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "dy",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 10,
+                column: 80,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -134,7 +134,20 @@ impl Transpose {
                 column: 19,
             },
         ],
-        buffers: &["d_out", "d_in"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "d_out",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 12,
+                column: 20,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "d_in",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 8,
+                column: 27,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -156,7 +156,26 @@ impl Normalise {
                 column: 20,
             },
         ],
-        buffers: &["scratch", "d_tensor2", "d_pixels"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "scratch",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 6,
+                column: 20,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "d_tensor2",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 11,
+                column: 20,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "d_pixels",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 8,
+                column: 41,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -137,7 +137,20 @@ impl Saxpy {
                 column: 19,
             },
         ],
-        buffers: &["dx", "dy"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "dx",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 9,
+                column: 41,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "dy",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 9,
+                column: 55,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -149,7 +149,20 @@ impl Gray {
                 column: 20,
             },
         ],
-        buffers: &["d_gray", "d_rgb"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "d_gray",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 5,
+                column: 20,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "d_rgb",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 7,
+                column: 38,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -163,7 +163,20 @@ impl Saxpy {
                 column: 19,
             },
         ],
-        buffers: &["dx", "dy"],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "dx",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 15,
+                column: 42,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "dy",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 15,
+                column: 56,
+            },
+        ],
         operations: &[
             ::thalweg::__private::OperationPlan {
                 stage: 0,

@@ -5,8 +5,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg::__private::{
-    Build, Call, ChunkSize, HostPlan, OperationKind, OperationPlan, Pipeline, Priority, ReadArg, Run,
-    Settings, StreamPlan, View,
+    BufferKind, BufferPlan, Build, Call, ChunkSize, HostPlan, OperationKind, OperationPlan, Pipeline,
+    Priority, ReadArg, Run, Settings, StreamPlan, View,
 };
 use thalweg::Options;
 use thalweg::prelude::*;
@@ -21,6 +21,10 @@ const fn host(name: &'static str, writes: bool) -> HostPlan {
     HostPlan { name, reads: true, writes, line: 1, column: 1 }
 }
 
+const fn ring(name: &'static str) -> BufferPlan {
+    BufferPlan { name, kind: BufferKind::Ring, line: 1, column: 1 }
+}
+
 /// `copy x -> dx; copy y -> dy; axpy_each(…); copy dy -> y;` in one stream, with another stream unused.
 static PLAN: Plan = Plan {
     pipeline: "Raw",
@@ -33,7 +37,7 @@ static PLAN: Plan = Plan {
     ],
     stages: &["all"],
     hosts: &[host("x", false), host("y", true)],
-    buffers: &["dx", "dy"],
+    buffers: &[ring("dx"), ring("dy")],
     operations: &[
         operation("copy x -> dx", OperationKind::Upload { host: 0, buffer: 0 }),
         operation("copy y -> dy", OperationKind::Upload { host: 1, buffer: 1 }),

@@ -15,6 +15,17 @@ unsafe extern "CUDA" {
     safe fn broken(n: u32, x: &mut [f32]);
 }
 
+#[kernels("../cu/shared.cu")]
+unsafe extern "CUDA" {
+    #[requires(n as usize <= x.len())]
+    #[requires(total.len() >= 2)]
+    safe fn accumulate(n: u32, x: &[i64], total: &mut [i64]);
+
+    #[requires(n as usize <= index.len() && n as usize <= y.len())]
+    #[requires(0 < entries && entries as usize <= table.len())]
+    safe fn gather(n: u32, entries: u32, index: &[u32], table: &[f32], y: Out<[f32]>);
+}
+
 #[kernels("../cu/bounded.cu")]
 unsafe extern "CUDA" {
     #[requires(n as usize <= x.len())]
@@ -103,6 +114,32 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
+    pipeline Sum {
+        input x: [i64];
+        carry total: [i64; 2];
+        chunk c = 100;
+        depth = 4;
+        stream s per slot;
+        stage all on s { copy x -> dx; accumulate<<<1, 32>>>(c.len as u32, &dx, &mut total); }
+    }
+}
+
+stream_pipeline! {
+    pipeline Gather {
+        param entries: u32;
+        resident table: [f32];
+        input index: pinned [u32];
+        output y: [f32];
+        device dy: [f32];
+        carry last: [i64; 2] = -1;
+        chunk c = 100;
+        stage load { copy index -> d_index; }
+        stage look_up { gather<<<blocks(c.len, 32), 32>>>(c.len as u32, entries, &d_index, &table, out dy); }
+        stage store { copy dy -> y; fill last = 7; }
+    }
+}
+
+stream_pipeline! {
     pipeline Broken {
         inout x: [f32];
         stage all { copy x -> d; broken<<<1, 32>>>(1, &mut d); copy d -> x; }
@@ -184,6 +221,28 @@ fn fills_and_events_by_hand_equal_the_loop() {
             assert!(triples.iter().all(|triple| *triple == [1, 2, 3]));
             assert!(pairs.iter().all(|pair| *pair == [1.5, -2.5]));
         }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn what_the_whole_run_shares() {
+    let device = Device::cuda(0).expect("a GPU");
+    let (mut sum, mut gather) =
+        (Sum::new(&device).expect("a pipeline"), Gather::new(&device).expect("a pipeline"));
+    for len in [0, 1, 99, 100, 101, 7919] {
+        let x: Vec<i64> = (0..len as i64).collect();
+        let mut total = [7, 0];
+        sum.run(&x, &mut total).expect("a run");
+        assert_eq!(total, [7 + x.iter().sum::<i64>(), len as i64], "length {len}");
+
+        let table = numbers(3_000_000, 1);
+        let index: Vec<u32> = (0..len as u32).map(|i| i * 104_729).collect();
+        let index = PinnedBuf::from_slice(&device, &index).expect("pinned memory");
+        let (mut y, mut last) = (vec![f32::NAN; len], [0; 2]);
+        gather.run(3_000_000, &table, &index, &mut y, &mut last).expect("a run");
+        assert!(y.iter().zip(&index[..]).all(|(y, i)| *y == table[(i % 3_000_000) as usize]), "length {len}");
+        assert_eq!(last, if len == 0 { [-1; 2] } else { [7; 2] });
     }
 }
 

@@ -15,7 +15,12 @@ pub fn lower(program: &Program) -> Hazards {
         .hosts
         .iter()
         .map(|_| StorageKind::Host)
-        .chain(program.buffers.iter().map(|_| StorageKind::Ring))
+        .chain(
+            program
+                .buffers
+                .iter()
+                .map(|buffer| if buffer.is_shared() { StorageKind::Shared } else { StorageKind::Ring }),
+        )
         .collect();
     let access = |storage: usize, mode: crate::resolve::Mode| Access {
         storage: StorageId(storage as u32),

@@ -7,10 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use bytemuck::Pod;
 
 use super::run::Run;
+use super::shared::Shared;
 use super::{AUTO_SLOT_BYTES, ChunkSize, Drained, Pipeline, explain, place_of};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource, InOut, Input, Output};
-use crate::plan::{OperationKind, Plan};
+use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
 use crate::report::Report;
 
 /// A host argument of the call that gave it.
@@ -62,18 +63,47 @@ impl Shape {
     }
 }
 
+/// A device buffer of a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BufferShape {
+    pub(super) shape: Shape,
+    /// The elements of one that is the whole run's.
+    pub(super) shared: Option<usize>,
+}
+
+impl BufferShape {
+    /// Its bytes where a chunk has `items`.
+    pub(super) fn bytes(self, items: usize) -> usize {
+        self.shared.map_or(items.saturating_mul(self.shape.bytes()), |len| len * self.shape.element)
+    }
+
+    /// Its elements where a chunk has `items`.
+    pub(super) fn len(self, items: usize) -> usize {
+        // An item of elements that take no room may have any number of them.
+        self.shared.unwrap_or(items.saturating_mul(self.shape.per_item))
+    }
+}
+
 /// One run being prepared.
 pub struct Call<'p, 'a> {
     pipeline: &'p mut Pipeline,
     host_shapes: Vec<Shape>,
     hosts: Vec<HostSource<'a>>,
-    buffers: Vec<Shape>,
+    buffers: Vec<BufferShape>,
+    shared: Vec<Shared<'a>>,
     items: Option<usize>,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
-        Self { pipeline, host_shapes: Vec::new(), hosts: Vec::new(), buffers: Vec::new(), items: None }
+        Self {
+            pipeline,
+            host_shapes: Vec::new(),
+            hosts: Vec::new(),
+            buffers: Vec::new(),
+            shared: Vec::new(),
+            items: None,
+        }
     }
 
     /// The next `input`: `per_item` elements an item.
@@ -111,6 +141,66 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(Buffer { index, elements: PhantomData })
     }
 
+    /// The next device buffer, a `resident`: all of `data`, for the whole run.
+    ///
+    /// # Errors
+    /// It is poisoned or of another device.
+    pub fn resident<T: Pod>(&mut self, data: impl Input<'a, T>) -> Result<Buffer<T>> {
+        let source = data.source();
+        let len = source.len;
+        self.shared(source, len, None, false)
+    }
+
+    /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, which gets what
+    /// is there at the end.
+    ///
+    /// # Errors
+    /// `data` has another length, is poisoned or of another device.
+    pub fn carry<T: Pod>(
+        &mut self,
+        len: usize,
+        init: Option<T>,
+        data: impl InOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
+        self.shared(data.source(), len, init, true)
+    }
+
+    fn shared<T: Pod>(
+        &mut self,
+        source: HostSource<'a>,
+        declared: usize,
+        init: Option<Vec<u8>>,
+        back: bool,
+    ) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
+        let index = self.buffers.len();
+        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
+        let len = source.len;
+        let usable = self.usable(name, &source);
+        usable.map_err(|kind| Error::new(kind).at(place))?;
+        if len != declared {
+            return Err(Error::new(ErrorKind::CarryLength { carry: name, len, declared }).at(place));
+        }
+        let shape = Shape { element: size_of::<T>(), per_item: 1 };
+        self.buffers.push(BufferShape { shape, shared: Some(len) });
+        self.shared.push(Shared { buffer: index, source, bytes: len * size_of::<T>(), init, back });
+        Ok(Buffer { index, elements: PhantomData })
+    }
+
+    /// Whether this device may use the memory.
+    fn usable(&self, host: &'static str, source: &HostSource<'a>) -> Result<(), ErrorKind> {
+        if let HostMemory::Pinned(core) = &source.memory {
+            if core.is_poisoned() {
+                return Err(ErrorKind::Poisoned { host });
+            }
+            if !core.device().same(&self.pipeline.device) {
+                return Err(ErrorKind::OtherDevice { host });
+            }
+        }
+        Ok(())
+    }
+
     fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>) -> Result<Host<T>> {
         let index = self.hosts.len();
         let shape = self.shape_of_host(index, size_of::<T>(), per_item)?;
@@ -127,14 +217,7 @@ impl<'p, 'a> Call<'p, 'a> {
     fn check(&self, index: usize, per_item: usize, source: &HostSource<'a>) -> Result<usize, ErrorKind> {
         let names = self.pipeline.plan.hosts;
         let host = names[index].name;
-        if let HostMemory::Pinned(core) = &source.memory {
-            if core.is_poisoned() {
-                return Err(ErrorKind::Poisoned { host });
-            }
-            if !core.device().same(&self.pipeline.device) {
-                return Err(ErrorKind::OtherDevice { host });
-            }
-        }
+        self.usable(host, source)?;
         if !source.len.is_multiple_of(per_item) {
             return Err(ErrorKind::Shape { host, len: source.len, per_item });
         }
@@ -160,9 +243,20 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     pub(super) fn shape_of_buffer(&mut self, element: usize, per_item: usize) -> Result<()> {
-        let name = self.pipeline.plan.buffers[self.buffers.len()];
-        let shape = Shape::new(name, element, per_item);
-        self.buffers.push(shape.map_err(|kind| Error::new(kind).at(self.pipeline.place()))?);
+        let index = self.buffers.len();
+        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
+        let buffer = match kind {
+            BufferKind::Ring => {
+                let shape = Shape::new(name, element, per_item)
+                    .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
+                BufferShape { shape, shared: None }
+            }
+            // How long it is, a run knows.
+            BufferKind::Resident | BufferKind::Carry => {
+                BufferShape { shape: Shape { element, per_item: 1 }, shared: Some(0) }
+            }
+        };
+        self.buffers.push(buffer);
         Ok(())
     }
 
@@ -171,7 +265,8 @@ impl<'p, 'a> Call<'p, 'a> {
         let items = match (self.pipeline.chunk, declared) {
             (Some(items), _) | (None, ChunkSize::Items(items)) => items,
             (None, ChunkSize::Auto) => {
-                let shapes = self.host_shapes.iter().chain(&self.buffers);
+                let ring = self.buffers.iter().filter(|buffer| buffer.shared.is_none());
+                let shapes = self.host_shapes.iter().chain(ring.map(|buffer| &buffer.shape));
                 let largest = shapes.map(|shape| shape.bytes()).max().unwrap_or(1).max(1);
                 (AUTO_SLOT_BYTES / largest).max(1)
             }
@@ -184,21 +279,27 @@ impl<'p, 'a> Call<'p, 'a> {
         self.check_copies()?;
         let chunk = self.chunk(chunk)?;
         let depth = self.pipeline.depth;
-        let addressable = |shape: &Shape| {
-            let bytes = chunk.checked_mul(shape.bytes()).and_then(|bytes| bytes.checked_mul(depth));
+        let addressable = |buffer: &BufferShape| {
+            let bytes = chunk.checked_mul(buffer.shape.bytes()).and_then(|bytes| bytes.checked_mul(depth));
             bytes.is_some_and(|bytes| bytes <= isize::MAX as usize)
         };
         // `chunk = usize::MAX` means all in one: how many that is, a run knows.
         if !self.buffers.iter().all(addressable) {
             return Ok(());
         }
-        self.reserve_ring(chunk, depth).map(drop)
+        self.reserve_ring(chunk, depth, false).map(drop)
     }
 
-    fn reserve_ring(self, chunk: usize, slots: usize) -> Result<Self> {
-        let bytes: Vec<_> = self.buffers.iter().map(|shape| chunk.saturating_mul(shape.bytes())).collect();
+    /// `shared`: also what is the whole run's.
+    fn reserve_ring(self, chunk: usize, slots: usize, shared: bool) -> Result<Self> {
+        let size = |buffer: &BufferShape| match buffer.shared {
+            // A run of nothing needs no slots.
+            None => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
+            Some(_) => shared.then_some((buffer.bytes(chunk), 1)),
+        };
+        let sizes: Vec<_> = self.buffers.iter().map(size).collect();
         let Pipeline { device, plan, ring, .. } = &mut *self.pipeline;
-        let reserved = ring.reserve(device, plan.buffers, &bytes, slots);
+        let reserved = ring.reserve(device, plan.buffers, &sizes);
         reserved.map_err(|error| error.at(self.pipeline.place()))?;
         Ok(self)
     }
@@ -207,7 +308,7 @@ impl<'p, 'a> Call<'p, 'a> {
     fn check_copies(&self) -> Result<()> {
         let plan = self.pipeline.plan;
         let host = |index: usize| (plan.hosts[index].name, self.host_shapes[index].per_item);
-        let buffer = |index: usize| (plan.buffers[index], self.buffers[index].per_item);
+        let buffer = |index: usize| (plan.buffers[index].name, self.buffers[index].shape.per_item);
         for (index, operation) in plan.operations.iter().enumerate() {
             let ((from, from_per_item), (to, to_per_item)) = match operation.kind {
                 OperationKind::Upload { host: from, buffer: to } => (host(from), buffer(to)),
@@ -246,8 +347,9 @@ impl<'p, 'a> Call<'p, 'a> {
         let chunk = self.chunk(chunk)?.min(items.max(1));
         let chunks = items.div_ceil(chunk);
         let slots = self.pipeline.depth.min(chunks);
-        let call = if chunks == 0 { self } else { self.reserve_ring(chunk, slots)? };
-        let Call { pipeline, host_shapes, hosts, buffers, .. } = call;
+        // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
+        let call = self.reserve_ring(chunk, slots, true)?;
+        let Call { pipeline, host_shapes, hosts, buffers, shared, .. } = call;
         pipeline.staging.reset();
         let staged = staged_bytes(plan, &hosts, &host_shapes, chunk);
         let staging_name = |operation: usize| plan.operations[operation].text;
@@ -260,6 +362,7 @@ impl<'p, 'a> Call<'p, 'a> {
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let run = Run::new(pipeline, &staging, &hosts, &host_shapes, &buffers, items, chunk);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run.share(&shared)?;
             body(&run)?;
             run.finish()
         }));
@@ -267,24 +370,24 @@ impl<'p, 'a> Call<'p, 'a> {
         let must_drain = AbortOnUnwind;
         let mut totals = run.into_totals();
         pipeline.staging = staging.into_inner();
-        let drained = match pipeline.drain() {
-            Drained::Clean => {
-                // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
-                unsafe { pipeline.staging.flush(&pipeline.device) };
-                totals.all_arrived();
-                Drained::Clean
+        let mut drained = pipeline.drain();
+        if let Drained::Clean = drained {
+            // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
+            unsafe { pipeline.staging.flush(&pipeline.device) };
+            totals.all_arrived();
+            // What is carried is a result of a run that went well.
+            if let Ok(Ok(())) = outcome {
+                drained = pipeline.give_back(&shared, &mut totals);
             }
-            Drained::Failed(error) => Drained::Failed(error),
-            Drained::Lost(error) => {
-                pipeline.poison();
-                for host in &hosts {
-                    if let HostMemory::Pinned(core) = &host.memory {
-                        core.poison();
-                    }
+        }
+        if let Drained::Lost(_) = drained {
+            pipeline.poison();
+            for host in hosts.iter().chain(shared.iter().map(|shared| &shared.source)) {
+                if let HostMemory::Pinned(core) = &host.memory {
+                    core.poison();
                 }
-                Drained::Lost(error)
             }
-        };
+        }
         std::mem::forget(must_drain);
         pipeline.staging.reset();
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));

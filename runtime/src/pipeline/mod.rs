@@ -5,6 +5,7 @@ mod operation;
 mod options;
 mod ring;
 mod run;
+mod shared;
 mod staging;
 #[cfg(test)]
 mod tests;
@@ -20,9 +21,11 @@ use crate::error::{Error, ErrorKind, Place, Result, Site};
 use crate::kernel::Function;
 use crate::launch::Kernel;
 use crate::memory::DeviceMemory;
-use crate::plan::{HostPlan, OperationKind, Plan};
+use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::stream::{Event, Stream};
 use ring::Ring;
+use run::Totals;
+use shared::{Shared, Transfer};
 use staging::Staging;
 
 /// Bytes of the largest buffer's ring slot when the chunk is `auto`.
@@ -157,6 +160,12 @@ impl Pipeline {
         Place { site: Some(Site { file: self.plan.file, line, column }), ..self.place() }
     }
 
+    /// Where a buffer is declared.
+    fn place_of_buffer(&self, buffer: usize) -> Place {
+        let BufferPlan { line, column, .. } = self.plan.buffers[buffer];
+        Place { site: Some(Site { file: self.plan.file, line, column }), ..self.place() }
+    }
+
     /// Waits for every stream, whatever happens on the way.
     fn drain(&mut self) -> Drained {
         let mut error = None;
@@ -170,6 +179,23 @@ impl Pipeline {
         // says so again, and then nothing is known of its copies.
         let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
         if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
+    }
+
+    /// Copies what is carried back to the caller. The device has completed everything.
+    fn give_back(&mut self, shared: &[Shared<'_>], totals: &mut Totals) -> Drained {
+        let Some(stream) = self.streams.first() else { return Drained::Clean };
+        let transfer = Transfer { device: &self.device, stream, ring: &self.ring };
+        match transfer.end(shared) {
+            Ok(moved) => {
+                totals.to_host += moved.bytes;
+                totals.staged += moved.staged;
+                Drained::Clean
+            }
+            Err(error) => match self.drain() {
+                Drained::Lost(_) => Drained::Lost(error),
+                _ => Drained::Failed(error),
+            },
+        }
     }
 
     /// Gives everything that the device may still access up to it, for good.

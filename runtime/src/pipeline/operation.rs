@@ -217,8 +217,10 @@ impl<'r> Operation<'r> {
 
     /// This chunk's slot of a buffer: its address and the bytes in use.
     fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
-        let bytes = self.chunk.len * self.run.buffers[buffer.index].bytes();
-        match self.run.ring.slot(buffer.index, self.slot) {
+        let shape = self.run.buffers[buffer.index];
+        let bytes = shape.bytes(self.chunk.len);
+        let slot = if shape.shared.is_some() { 0 } else { self.slot };
+        match self.run.ring.slot(buffer.index, slot) {
             Some((ptr, room)) if bytes <= room && self.run.in_order() => Ok((ptr, bytes)),
             _ => self.fail(ErrorKind::Skipped),
         }
@@ -233,10 +235,7 @@ impl<'r> Operation<'r> {
     fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
         let shape = self.run.buffers[buffer.index];
         match self.device_range(buffer) {
-            // An item of elements that take no room may have any number of them.
-            Ok((ptr, _)) if shape.element == size_of::<T>() => {
-                (ptr, self.chunk.len.saturating_mul(shape.per_item))
-            }
+            Ok((ptr, _)) if shape.shape.element == size_of::<T>() => (ptr, shape.len(self.chunk.len)),
             _ => {
                 self.run.refuse();
                 (DevicePtr(0), 0)

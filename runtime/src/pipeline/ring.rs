@@ -5,6 +5,7 @@ use crate::device::Device;
 use crate::driver::{Access, DevicePtr};
 use crate::error::Result;
 use crate::memory::DeviceMemory;
+use crate::plan::BufferPlan;
 
 /// Slots start at this alignment, as allocations do.
 const ALIGN: usize = 256;
@@ -23,27 +24,27 @@ struct RingBuffer {
 }
 
 impl Ring {
-    /// Makes room for `slots` slots of the given sizes, one size a buffer, and keeps what is large enough already.
+    /// Makes room for the given sizes, one a buffer: `Some((bytes, slots))`, or `None` to leave one alone. What is large
+    /// enough already is kept.
     ///
     /// The caller has drained: no slot is in use.
     pub(super) fn reserve(
         &mut self,
         device: &Device,
-        names: &[&'static str],
-        slot_bytes: &[usize],
-        slots: usize,
+        plans: &[BufferPlan],
+        sizes: &[Option<(usize, usize)>],
     ) -> Result<()> {
-        if self.buffers.len() != slot_bytes.len() {
-            self.buffers =
-                slot_bytes.iter().map(|_| RingBuffer { memory: None, stride: 0, slots: 0 }).collect();
+        if self.buffers.len() != sizes.len() {
+            self.buffers = sizes.iter().map(|_| RingBuffer { memory: None, stride: 0, slots: 0 }).collect();
         }
-        for ((buffer, &bytes), name) in self.buffers.iter_mut().zip(slot_bytes).zip(names) {
+        for ((buffer, size), plan) in self.buffers.iter_mut().zip(sizes).zip(plans) {
+            let Some((bytes, slots)) = *size else { continue };
             let stride = bytes.max(1).checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX);
             let total = stride.saturating_mul(slots);
             if buffer.memory.as_ref().is_none_or(|memory| memory.bytes < total) {
                 // The old one goes first, so that the ring never takes more than its slots.
                 buffer.memory = None;
-                buffer.memory = Some(allocate(device, total, name)?);
+                buffer.memory = Some(allocate(device, total, plan.name)?);
             }
             (buffer.stride, buffer.slots) = (stride, slots);
         }

@@ -2,10 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::call::Shape;
+use super::call::{BufferShape, Shape};
 use super::ring::Ring;
+use super::shared::{Shared, Transfer};
 use super::staging::Staging;
-use super::{Operation, Pipeline, place_of_pipeline};
+use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
 use crate::error::{Complete, Error, ErrorKind, Result};
 use crate::memory::HostSource;
@@ -40,7 +41,7 @@ pub struct Run<'r> {
     pub(super) ring: &'r Ring,
     pub(super) hosts: &'r [HostSource<'r>],
     pub(super) host_shapes: &'r [Shape],
-    pub(super) buffers: &'r [Shape],
+    pub(super) buffers: &'r [BufferShape],
     pub(super) staging: &'r RefCell<Staging>,
     pub(super) totals: RefCell<Totals>,
     stream_start: &'r [usize],
@@ -72,7 +73,7 @@ impl<'r> Run<'r> {
         staging: &'r RefCell<Staging>,
         hosts: &'r [HostSource<'r>],
         host_shapes: &'r [Shape],
-        buffers: &'r [Shape],
+        buffers: &'r [BufferShape],
         items: usize,
         chunk: usize,
     ) -> Self {
@@ -100,6 +101,18 @@ impl<'r> Run<'r> {
             begun: Cell::new(0),
             in_order: Cell::new(true),
         }
+    }
+
+    /// Copies what the whole run shares to the device, before anything else.
+    pub(super) fn share(&self, shared: &[Shared<'_>]) -> Result<()> {
+        let Some(stream) = self.streams.first().filter(|_| !shared.is_empty()) else { return Ok(()) };
+        let moved = Transfer { device: self.device, stream, ring: self.ring }
+            .begin(shared)
+            .map_err(|error| explain(self.plan, error))?;
+        let mut totals = self.totals.borrow_mut();
+        totals.to_device += moved.bytes;
+        totals.staged += moved.staged;
+        Ok(())
     }
 
     /// The plan's streams, in order.

@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Lifetime};
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{LaunchArgument, OperationKind, Program};
+use crate::resolve::{BufferKind, LaunchArgument, OperationKind, Program};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let mut finder = Finder { diagnostics, loops: 0, labels: Vec::new() };
@@ -26,6 +26,11 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     }
     let shapes = program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
     shapes.filter_map(|shape| shape.per_item.as_ref()).for_each(|expr| finder.visit_expr(expr));
+    for buffer in &program.buffers {
+        if let BufferKind::Carry { init: Some(init) } = &buffer.kind {
+            finder.visit_expr(init);
+        }
+    }
     program.chunk.size.given().into_iter().for_each(|expr| finder.visit_expr(expr));
     program.depth.given().into_iter().for_each(|expr| finder.visit_expr(expr));
 }

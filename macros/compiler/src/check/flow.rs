@@ -3,16 +3,18 @@
 use proc_macro2::Ident;
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{BufferId, Mode, Operation, Program, StageId};
+use crate::resolve::{Buffer, BufferId, BufferKind, Mode, Operation, Program, StageId};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     reads_before_writes(program, diagnostics);
+    residents(program, diagnostics);
     outputs(program, diagnostics);
     dead(program, diagnostics);
 }
 
 fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
-    let mut written = vec![false; program.buffers.len()];
+    // What `run` gets as an argument is there from the start.
+    let mut written: Vec<bool> = program.buffers.iter().map(Buffer::is_shared).collect();
     let mut reported = vec![false; program.buffers.len()];
     for (at, operation) in program.operations.iter().enumerate() {
         let uses = operation.buffers();
@@ -52,6 +54,30 @@ fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// Nobody writes what is resident, and somebody writes what is carried.
+fn residents(program: &Program, diagnostics: &mut Diagnostics) {
+    for operation in &program.operations {
+        for usage in operation.buffers() {
+            let Buffer { name, kind, .. } = &program.buffers[usage.buffer.0];
+            if usage.mode.writes() && matches!(kind, BufferKind::Resident) {
+                diagnostics
+                    .error("TW0210", usage.at, format!("`{name}` is `resident`, but this writes it"))
+                    .note(format!("declared at line {}", name.span().start().line))
+                    .help(format!("declare it `carry {name}`, which `run` gives back"));
+            }
+        }
+    }
+    for (index, Buffer { name, kind, .. }) in program.buffers.iter().enumerate() {
+        let modes = modes_of(program, BufferId(index));
+        let written = modes.iter().any(|mode| mode.writes());
+        if matches!(kind, BufferKind::Carry { .. }) && !modes.is_empty() && !written && !is_silenced(name) {
+            diagnostics
+                .warning("TW0211", name, format!("`{name}` is a `carry`, but no stage writes it"))
+                .help(format!("declare it `resident {name}`, or rename it `_{name}`"));
+        }
+    }
+}
+
 /// The first operation after `at` that writes the buffer.
 fn first_write_after(program: &Program, at: usize, buffer: BufferId) -> Option<&Operation> {
     let writes = |operation: &&Operation| {
@@ -64,7 +90,7 @@ fn first_write_after(program: &Program, at: usize, buffer: BufferId) -> Option<&
 fn unread_result(program: &Program) -> Option<&Ident> {
     let mut unread = program.buffers.iter().enumerate().filter(|(index, _)| {
         let modes = modes_of(program, BufferId(*index));
-        !modes.is_empty() && modes.iter().all(|mode| !mode.reads())
+        !program.buffers[*index].is_shared() && !modes.is_empty() && modes.iter().all(|mode| !mode.reads())
     });
     let (_, buffer) = unread.next()?;
     unread.next().is_none().then_some(&buffer.name)
@@ -110,7 +136,9 @@ fn dead(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, buffer) in program.buffers.iter().enumerate() {
         let name = &buffer.name;
         let modes = modes_of(program, BufferId(index));
-        if is_silenced(name) || modes.iter().any(|mode| mode.reads()) {
+        // What is carried is read by `run`, when it gives it back.
+        let given_back = matches!(buffer.kind, BufferKind::Carry { .. }) && !modes.is_empty();
+        if is_silenced(name) || given_back || modes.iter().any(|mode| mode.reads()) {
             continue;
         }
         let (fact, note) = if modes.is_empty() {

@@ -98,7 +98,11 @@ fn build(cx: &Context<'_>) -> TokenStream {
             quote_spanned!(site=> (::core::mem::size_of::<#element>(), #per_item))
         };
         let hosts = cx.program.hosts.iter().map(|host| size(&host.shape));
-        let buffers = cx.program.buffers.iter().map(|buffer| size(&buffer.shape));
+        let buffers = cx.program.buffers.iter().map(|buffer| match buffer.is_shared() {
+            // How long it is, a run knows.
+            true => quote_spanned!(site=> (0, 0)),
+            false => size(&buffer.shape),
+        });
         quote_spanned!(site=> built.pipeline.reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;)
     });
     let mutable = reserve.is_some().then(|| quote_spanned!(site=> mut));
@@ -154,8 +158,11 @@ impl<'p> Context<'p> {
     /// Whether the ring's size is known before `run` is called: nothing in it depends on a parameter.
     fn sizes_are_constant(&self) -> bool {
         let program = self.program;
-        let shapes =
-            program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
+        let shapes = program
+            .hosts
+            .iter()
+            .map(|host| &host.shape)
+            .chain(program.buffers.iter().filter(|b| !b.is_shared()).map(|b| &b.shape));
         let exprs = shapes.filter_map(|shape| shape.per_item.as_ref()).chain(program.chunk.size.given());
         !exprs.into_iter().any(|expr| program.params.iter().any(|param| mentions(expr, &param.name)))
     }

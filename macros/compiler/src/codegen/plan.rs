@@ -6,7 +6,7 @@ use quote::quote_spanned;
 use super::names::hygienic;
 use super::{Context, number};
 use crate::lower::storage_name;
-use crate::resolve::{OperationKind, Priority};
+use crate::resolve::{BufferKind, OperationKind, Priority};
 use crate::schedule::{Distance, Hazard};
 
 pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
@@ -30,7 +30,15 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
         let (reads, writes) = (host.kind.reads(), host.kind.writes());
         quote_spanned!(site=> #private::HostPlan { name: #name, reads: #reads, writes: #writes, line: #line, column: #column })
     });
-    let buffers = program.buffers.iter().map(|buffer| buffer.name.to_string());
+    let buffers = program.buffers.iter().map(|buffer| {
+        let (name, (line, column)) = (buffer.name.to_string(), position(buffer.name.span()));
+        let kind = match buffer.kind {
+            BufferKind::Ring => quote_spanned!(site=> Ring),
+            BufferKind::Resident => quote_spanned!(site=> Resident),
+            BufferKind::Carry { .. } => quote_spanned!(site=> Carry),
+        };
+        quote_spanned!(site=> #private::BufferPlan { name: #name, kind: #private::BufferKind::#kind, line: #line, column: #column })
+    });
     let operations = program.operations.iter().map(|operation| {
         let (stage, stream) = (number(operation.stage.0), number(operation.stream.0));
         let text = &operation.text;

@@ -6,7 +6,9 @@ use syn::{Lifetime, spanned::Spanned};
 
 use super::names::{Names, hygienic, local};
 use super::{Context, chunk_size, number, per_item};
-use crate::resolve::{Argument, HostKind, LaunchArgument, Mode, Operation, OperationKind, StageId};
+use crate::resolve::{
+    Argument, BufferKind, HostKind, LaunchArgument, Mode, Operation, OperationKind, StageId,
+};
 use crate::schedule::Distance;
 
 /// `::thalweg::__private`
@@ -22,6 +24,14 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         runtime,
         program.arguments.iter().map(|argument| match *argument {
             Argument::Param(index) => (&program.params[index].name, Kind::Param(&program.params[index].ty)),
+            Argument::Shared(id) => {
+                let buffer = &program.buffers[id.0];
+                let kind = match buffer.kind {
+                    BufferKind::Carry { .. } => HostKind::InOut,
+                    _ => HostKind::Input,
+                };
+                (&cx.names.buffers[id.0], Kind::Host(kind, false, &buffer.shape.element))
+            }
             Argument::Host(id) => {
                 let host = &program.hosts[id.0];
                 (&cx.names.hosts[id.0], Kind::Host(host.kind, host.pinned, &host.shape.element))
@@ -36,6 +46,18 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     });
     let buffers = program.buffers.iter().zip(&cx.names.buffers).map(|(buffer, name)| {
         let (element, per_item) = (&buffer.shape.element, per_item(&buffer.shape));
+        match &buffer.kind {
+            BufferKind::Ring => {}
+            BufferKind::Resident => {
+                return quote_spanned!(site=> let #name = #call.resident::<#element>(#name)?;);
+            }
+            BufferKind::Carry { init: None } => {
+                return quote_spanned!(site=> let #name = #call.carry::<#element>(#per_item, ::core::option::Option::None, #name)?;);
+            }
+            BufferKind::Carry { init: Some(init) } => {
+                return quote_spanned!(site=> let #name = #call.carry::<#element>(#per_item, ::core::option::Option::Some(#init), #name)?;);
+            }
+        }
         quote_spanned!(site=> let #name = #call.device::<#element>(#per_item)?;)
     });
     let kernels: Vec<_> = cx.kernels().map(|(field, ..)| field).collect();

@@ -35,6 +35,12 @@ impl Stub {
                 Item::Host { kind, name, pinned, shape } => {
                     (name.clone(), Owned::Host(*kind, *pinned, shape.element.clone()))
                 }
+                Item::Resident { name, shape } => {
+                    (name.clone(), Owned::Host(HostKind::Input, false, shape.element.clone()))
+                }
+                Item::Carry { name, shape, .. } => {
+                    (name.clone(), Owned::Host(HostKind::InOut, false, shape.element.clone()))
+                }
                 Item::Stage { operations, unread, .. } => {
                     kernels.extend(unread.iter().cloned());
                     kernels.extend(operations.iter().filter_map(|operation| match operation {

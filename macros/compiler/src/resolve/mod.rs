@@ -61,6 +61,8 @@ pub enum MarkKind {
 pub enum Argument {
     Param(usize),
     Host(HostId),
+    /// A `resident` or `carry`.
+    Shared(BufferId),
 }
 
 pub struct Param {
@@ -91,6 +93,24 @@ pub struct HostData {
 pub struct Buffer {
     pub name: Ident,
     pub shape: Shape,
+    pub kind: BufferKind,
+}
+
+/// Whose a buffer's memory is.
+pub enum BufferKind {
+    /// Each ring slot has one.
+    Ring,
+    /// One for the run, read only; an argument of `run`.
+    Resident,
+    /// One for the run, handed from chunk to chunk; an argument of `run`.
+    Carry { init: Option<Box<Expr>> },
+}
+
+impl Buffer {
+    /// Whether there is one for the whole run.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self.kind, BufferKind::Ring)
+    }
 }
 
 pub struct Stream {
@@ -256,7 +276,17 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
             }
             Item::Device { name, shape } => {
                 names.data.declare("buffer", &name, diagnostics);
-                program.buffers.push(Buffer { name, shape });
+                program.buffers.push(Buffer { name, shape, kind: BufferKind::Ring });
+            }
+            Item::Resident { name, shape } => {
+                names.data.declare("resident", &name, diagnostics);
+                program.arguments.push(Argument::Shared(BufferId(program.buffers.len())));
+                program.buffers.push(Buffer { name, shape, kind: BufferKind::Resident });
+            }
+            Item::Carry { name, shape, init } => {
+                names.data.declare("carry", &name, diagnostics);
+                program.arguments.push(Argument::Shared(BufferId(program.buffers.len())));
+                program.buffers.push(Buffer { name, shape, kind: BufferKind::Carry { init } });
             }
             Item::Chunk { keyword, name, size } => {
                 names::only_once(&mut chunk, &keyword, diagnostics);

@@ -6,8 +6,8 @@ use syn::Expr;
 
 use super::names::Names;
 use super::{
-    Buffer, BufferId, CopyNames, Fill, HostId, Launch, LaunchArgument, Mark, MarkKind, Mode, Operation,
-    OperationKind, Program, Stage, StageId, Stream, StreamId, Sync,
+    Buffer, BufferId, BufferKind, CopyNames, Fill, HostId, Launch, LaunchArgument, Mark, MarkKind, Mode,
+    Operation, OperationKind, Program, Stage, StageId, Stream, StreamId, Sync,
 };
 use crate::diagnostics::{Diagnostics, similar};
 use crate::syntax::{self, Argument, HostKind, Priority};
@@ -165,9 +165,26 @@ fn resolve_copy(
             Data::Param | Data::Chunk => unreachable!("`source` gives data only"),
         };
         names.data.declare("buffer", to, diagnostics);
-        program.buffers.push(Buffer { name: to.clone(), shape });
+        program.buffers.push(Buffer { name: to.clone(), shape, kind: BufferKind::Ring });
         Data::Buffer(BufferId(program.buffers.len() - 1))
     });
+    for (data, name) in [(source, from), (destination, to)] {
+        if let Data::Buffer(BufferId(i)) = data
+            && program.buffers[i].is_shared()
+        {
+            diagnostics
+                .error(
+                    "TW0607",
+                    name,
+                    format!("`{name}` is the whole run's, but a copy moves one chunk's items"),
+                )
+                .note(
+                    "`run` takes it as an argument, and copies it before the first chunk and after the last",
+                )
+                .help("read or write it in a kernel");
+            return None;
+        }
+    }
     let kind = match (source, destination) {
         (Data::Host(from), Data::Buffer(to)) => OperationKind::Upload { from, to, names: names_here() },
         (Data::Buffer(from), Data::Buffer(to)) => {

@@ -5,12 +5,14 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Lit, Token};
 
-use super::{HostKind, Item, Priority, Size, expected, name, recover, semicolon, stage};
+use super::{HostKind, Item, Priority, Shape, Size, expected, expression, name, recover, semicolon, stage};
 use crate::diagnostics::{Diagnostics, similar};
 
 /// What a line may begin with.
-const KEYWORDS: [&str; 10] =
-    ["param", "input", "output", "inout", "device", "chunk", "depth", "stream", "sync", "stage"];
+const KEYWORDS: [&str; 12] = [
+    "param", "input", "output", "inout", "device", "resident", "carry", "chunk", "depth", "stream", "sync",
+    "stage",
+];
 
 /// Parses every line; after an error it goes on with the next one.
 pub(super) fn parse_all(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> Vec<Item> {
@@ -45,6 +47,27 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             let name = name(input, "a buffer's name")?;
             colon(input, "the buffer's shape, `[T]`")?;
             Item::Device { name, shape: input.parse()? }
+        }
+        "resident" => {
+            let name = name(input, "a name for resident data")?;
+            colon(input, "its elements, `[T]`")?;
+            let shape: Shape = input.parse()?;
+            if let Some(per_item) = &shape.per_item {
+                let text =
+                    "resident data has any length: a number of elements says nothing\nhelp: write `[T]`";
+                return Err(syn::Error::new_spanned(per_item, text));
+            }
+            Item::Resident { name, shape }
+        }
+        "carry" => {
+            let name = name(input, "a name for what is carried from chunk to chunk")?;
+            colon(input, "its elements, `[T]` or `[T; k]`")?;
+            let shape = input.parse()?;
+            let init = match input.parse::<Option<Token![=]>>()? {
+                Some(_) => Some(Box::new(expression(input, "the value to start from")?)),
+                None => None,
+            };
+            Item::Carry { name, shape, init }
         }
         "chunk" => {
             let name = name(input, "a name for the chunk, `chunk c = auto`")?;

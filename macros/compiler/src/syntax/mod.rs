@@ -39,6 +39,17 @@ pub enum Item {
         name: Ident,
         shape: Shape,
     },
+    /// `resident name: [T];`
+    Resident {
+        name: Ident,
+        shape: Shape,
+    },
+    /// `carry name: [T; k];`, with `= init` or not
+    Carry {
+        name: Ident,
+        shape: Shape,
+        init: Option<Box<Expr>>,
+    },
     Chunk {
         keyword: Ident,
         name: Ident,
