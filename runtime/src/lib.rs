@@ -58,6 +58,7 @@ mod cuda;
 mod device;
 mod driver;
 mod error;
+mod extent;
 mod kernel;
 mod launch;
 mod memory;
@@ -88,8 +89,9 @@ pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
+pub use extent::{Axis, Extent};
 pub use kernel::{Grid, Thread, blocks};
-pub use launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Position};
+pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
 pub use memory::{InOut, Input, Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput};
 pub use pipeline::{Chunk, Options};
 pub use plan::{

@@ -1,18 +1,15 @@
-//! [`Call`]: the arguments of one run, checked, and everything that happens around the enqueuing.
+//! [`Call`]: the arguments of one run, checked.
 
-use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use bytemuck::Pod;
 
-use super::run::Run;
+use super::shape::{BufferShape, Shape};
 use super::shared::Shared;
-use super::{AUTO_SLOT_BYTES, ChunkSize, Drained, Pipeline, explain, place_of};
-use crate::error::{DriverError, Error, ErrorKind, Result};
+use super::{AUTO_SLOT_BYTES, ChunkSize, Pipeline, place_of};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource, InOut, Input, Output};
-use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
-use crate::report::Report;
+use crate::plan::{BufferKind, BufferPlan, OperationKind};
 
 /// A host argument of the call that gave it.
 #[derive(Debug)]
@@ -41,57 +38,14 @@ impl<T> Clone for Buffer<T> {
 }
 impl<T> Copy for Buffer<T> {}
 
-/// One item of a host argument or a buffer.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
-    /// Bytes of one element.
-    pub(super) element: usize,
-    /// Elements in one item.
-    pub(super) per_item: usize,
-}
-
-impl Shape {
-    fn new(name: &'static str, element: usize, per_item: usize) -> Result<Self, ErrorKind> {
-        if per_item == 0 || element.checked_mul(per_item).is_none_or(|bytes| bytes > isize::MAX as usize) {
-            return Err(ErrorKind::ItemSize { buffer: name, per_item });
-        }
-        Ok(Self { element, per_item })
-    }
-
-    pub(super) fn bytes(self) -> usize {
-        self.element * self.per_item
-    }
-}
-
-/// A device buffer of a call.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BufferShape {
-    pub(super) shape: Shape,
-    /// The elements of one that is the whole run's.
-    pub(super) shared: Option<usize>,
-}
-
-impl BufferShape {
-    /// Its bytes where a chunk has `items`.
-    pub(super) fn bytes(self, items: usize) -> usize {
-        self.shared.map_or(items.saturating_mul(self.shape.bytes()), |len| len * self.shape.element)
-    }
-
-    /// Its elements where a chunk has `items`.
-    pub(super) fn len(self, items: usize) -> usize {
-        // An item of elements that take no room may have any number of them.
-        self.shared.unwrap_or(items.saturating_mul(self.shape.per_item))
-    }
-}
-
 /// One run being prepared.
 pub struct Call<'p, 'a> {
-    pipeline: &'p mut Pipeline,
-    host_shapes: Vec<Shape>,
-    hosts: Vec<HostSource<'a>>,
-    buffers: Vec<BufferShape>,
-    shared: Vec<Shared<'a>>,
-    items: Option<usize>,
+    pub(super) pipeline: &'p mut Pipeline,
+    pub(super) host_shapes: Vec<Shape>,
+    pub(super) hosts: Vec<HostSource<'a>>,
+    pub(super) buffers: Vec<BufferShape>,
+    pub(super) shared: Vec<Shared<'a>>,
+    pub(super) items: Option<usize>,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
@@ -261,7 +215,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// Items in a chunk, before the number of items is looked at.
-    fn chunk(&self, declared: ChunkSize) -> Result<usize> {
+    pub(super) fn chunk(&self, declared: ChunkSize) -> Result<usize> {
         let items = match (self.pipeline.chunk, declared) {
             (Some(items), _) | (None, ChunkSize::Items(items)) => items,
             (None, ChunkSize::Auto) => {
@@ -291,7 +245,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// `shared`: also what is the whole run's.
-    fn reserve_ring(self, chunk: usize, slots: usize, shared: bool) -> Result<Self> {
+    pub(super) fn reserve_ring(self, chunk: usize, slots: usize, shared: bool) -> Result<Self> {
         let size = |buffer: &BufferShape| match buffer.shared {
             // A run of nothing needs no slots.
             None => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
@@ -305,7 +259,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// Both sides of a copy have items of the same size.
-    fn check_copies(&self) -> Result<()> {
+    pub(super) fn check_copies(&self) -> Result<()> {
         let plan = self.pipeline.plan;
         let host = |index: usize| (plan.hosts[index].name, self.host_shapes[index].per_item);
         let buffer = |index: usize| (plan.buffers[index].name, self.buffers[index].shape.per_item);
@@ -323,130 +277,4 @@ impl<'p, 'a> Call<'p, 'a> {
         }
         Ok(())
     }
-
-    /// Runs the pipeline: prepares its memory, lets `body` enqueue every chunk, and waits until the device is done.
-    ///
-    /// However `body` ends, by returning, failing or panicking, nothing of this run is in flight when this returns or
-    /// unwinds; where the device cannot be waited for, everything that it might still access is poisoned and leaked.
-    ///
-    /// # Errors
-    /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
-    pub fn run(self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Report> {
-        let plan = self.pipeline.plan;
-        if self.pipeline.poisoned {
-            return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
-        }
-        if let Err(error) = self.pipeline.device.driver().may_wait() {
-            return Err(explain(plan, error));
-        }
-        if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
-            return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
-        }
-        self.check_copies()?;
-        let items = self.items.unwrap_or(0);
-        let chunk = self.chunk(chunk)?.min(items.max(1));
-        let chunks = items.div_ceil(chunk);
-        let slots = self.pipeline.depth.min(chunks);
-        // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
-        let call = self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, host_shapes, hosts, buffers, shared, .. } = call;
-        pipeline.staging.reset();
-        let staged = staged_bytes(plan, &hosts, &host_shapes, chunk);
-        let staging_name = |operation: usize| plan.operations[operation].text;
-        pipeline
-            .staging
-            .reserve(&pipeline.device, &staged, slots, staging_name)
-            .map_err(|error| error.at(pipeline.place()))?;
-
-        let start = pipeline.device.driver().clock();
-        let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
-        let run = Run::new(pipeline, &staging, &hosts, &host_shapes, &buffers, items, chunk);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            run.share(&shared)?;
-            body(&run)?;
-            run.finish()
-        }));
-        // Until the device is waited for nothing may unwind past this.
-        let must_drain = AbortOnUnwind;
-        let mut totals = run.into_totals();
-        pipeline.staging = staging.into_inner();
-        let mut drained = pipeline.drain();
-        if let Drained::Clean = drained {
-            // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
-            unsafe { pipeline.staging.flush(&pipeline.device) };
-            totals.all_arrived();
-            // What is carried is a result of a run that went well.
-            if let Ok(Ok(())) = outcome {
-                drained = pipeline.give_back(&shared, &mut totals);
-            }
-        }
-        if let Drained::Lost(_) = drained {
-            pipeline.poison();
-            for host in hosts.iter().chain(shared.iter().map(|shared| &shared.source)) {
-                if let HostMemory::Pinned(core) = &host.memory {
-                    core.poison();
-                }
-            }
-        }
-        std::mem::forget(must_drain);
-        pipeline.staging.reset();
-        let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
-        let time = pipeline.device.driver().clock().saturating_sub(start);
-
-        let on_device = match drained {
-            Drained::Clean => None,
-            Drained::Failed(error) | Drained::Lost(error) => Some(error),
-        };
-        match first_error(plan, enqueued, on_device) {
-            Some(error) => Err(error.with_complete(totals.complete(plan, chunk, items))),
-            None => Ok(Report {
-                pipeline: plan.pipeline,
-                device: pipeline.device.name().to_owned(),
-                items,
-                chunks,
-                chunk,
-                depth: pipeline.depth,
-                bytes_to_device: totals.to_device,
-                bytes_to_host: totals.to_host,
-                bytes_staged: totals.staged,
-                time,
-                simulated: pipeline.device.is_simulated(),
-            }),
-        }
-    }
-}
-
-/// Ends the process if it is dropped: the only way left to keep the device from memory that is about to be freed.
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        std::process::abort();
-    }
-}
-
-/// The error to report of those that enqueuing and waiting gave.
-fn first_error(plan: &'static Plan, enqueued: Result<()>, on_device: Option<DriverError>) -> Option<Error> {
-    match (enqueued.err(), on_device) {
-        (None, on_device) => on_device.map(|error| explain(plan, error)),
-        // A later call merely noticed a failure whose origin the device can tell.
-        (Some(noticed), Some(error))
-            if matches!(noticed.kind(), ErrorKind::Driver(_)) && error.tag.is_some() =>
-        {
-            Some(explain(plan, error))
-        }
-        (Some(noticed), _) => Some(noticed),
-    }
-}
-
-/// For each operation the bytes of its staging slot, if the host side of its copy is pageable.
-fn staged_bytes(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape], chunk: usize) -> Vec<Option<usize>> {
-    let stages = |operation: &crate::plan::OperationPlan| match operation.kind {
-        OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-            matches!(hosts.get(host)?.memory, HostMemory::Pageable(_))
-                .then(|| chunk.saturating_mul(shapes[host].bytes()))
-        }
-        _ => None,
-    };
-    plan.operations.iter().map(stages).collect()
 }

@@ -1,10 +1,12 @@
 //! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
 
 mod call;
+mod execute;
 mod operation;
 mod options;
 mod ring;
 mod run;
+mod shape;
 mod shared;
 mod staging;
 #[cfg(test)]

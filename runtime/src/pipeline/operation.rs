@@ -2,14 +2,16 @@
 
 use bytemuck::Pod;
 
-use super::call::{Buffer, Host, Shape};
+use super::call::{Buffer, Host};
 use super::run::{Chunk, EventKey, Run};
+use super::shape::Shape;
 use super::staging::{self, Delivery, Slot};
 use super::{explain, place_of};
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr, DriverResult, RawStream, Tag};
 use crate::error::{DriverError, Error, ErrorKind, Result};
-use crate::launch::{Axis, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Extent, Launch};
+use crate::extent::{Axis, Extent};
+use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch};
 use crate::memory::HostMemory;
 use crate::plan::OperationKind;
 

@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::call::{BufferShape, Shape};
 use super::ring::Ring;
+use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
 use super::staging::Staging;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
