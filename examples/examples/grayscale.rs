@@ -67,6 +67,7 @@ fn convert() -> Result<usize, Box<dyn Error>> {
     let wrong = gray.iter().zip(expected).filter(|&(&gray, expected)| gray != expected).count();
     let picture = GrayImage::from_raw(width, height, gray).ok_or("the picture does not fit its size")?;
     picture.save(&output)?;
-    println!("grayscale: {width} x {height} pixels, {wrong} wrong, {}, written to {output}", device.name());
+    println!("grayscale: {width} x {height} pixels, {wrong} wrong, {}", device.name());
+    println!("written to {output}");
     Ok(wrong)
 }
