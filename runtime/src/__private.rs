@@ -12,6 +12,7 @@ pub use crate::launch::{
 pub use crate::memory::{InOut, Input, Output};
 pub use crate::pipeline::{
     AUTO_DEPTH, Buffer, Build, Call, Chunk, ChunkSize, Host, Operation, Options, Pipeline, Run, Settings,
+    fits_budget,
 };
 pub use crate::plan::{
     BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,

@@ -101,6 +101,13 @@ pub use plan::{
 pub use report::Report;
 pub use sim::Spec;
 
+/// Bytes in a kibibyte.
+pub const KIB: usize = 1 << 10;
+/// Bytes in a mebibyte.
+pub const MIB: usize = 1 << 20;
+/// Bytes in a gibibyte, for `budget = 2 * GIB;`.
+pub const GIB: usize = 1 << 30;
+
 /// Declares kernels of a CUDA C++ file: `#[kernels("saxpy.cu")] unsafe extern "CUDA" { … }`.
 ///
 /// The path is relative to the Rust file. Each `safe fn` becomes a type of its name that pipelines launch. The compiler
@@ -151,7 +158,7 @@ pub use thalweg_macros::kernels;
 /// | `device t: [T; k];` | device scratch, one of it for each ring slot |
 /// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
-/// | `depth = 3;` | ring slots |
+/// | `depth = 3;` `budget = 2 * GIB;` | ring slots; device memory that the ring may take |
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |
 /// | `stage name on s { … }` | operations, in order; without `on` the stage gets a stream of its own |
 ///

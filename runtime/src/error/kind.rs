@@ -124,6 +124,14 @@ pub enum ErrorKind {
         /// The elements that its declaration says.
         declared: usize,
     },
+    /// The ring does not fit the pipeline's budget.
+    #[error("the ring needs {needed} bytes of device memory, but its budget is {budget}")]
+    Budget {
+        /// Bytes it needs.
+        needed: usize,
+        /// Bytes it may take.
+        budget: usize,
+    },
     /// A chunk of no items.
     #[error("a chunk must have at least 1 item")]
     ChunkZero,

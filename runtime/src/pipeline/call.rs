@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
+use super::ring::{ALIGN, Ring};
 use super::shape::{BufferShape, Shape};
 use super::shared::Shared;
 use super::{AUTO_SLOT_BYTES, ChunkSize, Pipeline, place_of};
@@ -222,10 +223,25 @@ impl<'p, 'a> Call<'p, 'a> {
                 let ring = self.buffers.iter().filter(|buffer| buffer.shared.is_none());
                 let shapes = self.host_shapes.iter().chain(ring.map(|buffer| &buffer.shape));
                 let largest = shapes.map(|shape| shape.bytes()).max().unwrap_or(1).max(1);
-                (AUTO_SLOT_BYTES / largest).max(1)
+                (AUTO_SLOT_BYTES / largest).min(self.items_in_budget()).max(1)
             }
         };
         if items == 0 { Err(Error::new(ErrorKind::ChunkZero).at(self.pipeline.place())) } else { Ok(items) }
+    }
+
+    /// The items that a chunk may have for the ring to stay within its budget.
+    fn items_in_budget(&self) -> usize {
+        let Some(budget) = self.pipeline.budget else { return usize::MAX };
+        let shared: usize = self.buffers.iter().filter(|b| b.shared.is_some()).map(|b| b.bytes(0)).sum();
+        let ring = self.buffers.iter().filter(|buffer| buffer.shared.is_none());
+        let (mut per_item, mut slots) = (0_usize, 0_usize);
+        for buffer in ring {
+            per_item = per_item.saturating_add(buffer.shape.bytes());
+            slots += self.pipeline.depth;
+        }
+        // Each slot is rounded up by less than the alignment, and each shared buffer too.
+        let left = budget.saturating_sub(shared).saturating_sub((slots + self.buffers.len()) * ALIGN);
+        left.checked_div(per_item.saturating_mul(self.pipeline.depth)).unwrap_or(usize::MAX)
     }
 
     /// Allocates the ring for whole chunks.
@@ -252,6 +268,10 @@ impl<'p, 'a> Call<'p, 'a> {
             Some(_) => shared.then_some((buffer.bytes(chunk), 1)),
         };
         let sizes: Vec<_> = self.buffers.iter().map(size).collect();
+        let needed = Ring::total(&sizes);
+        if let Some(budget) = self.pipeline.budget.filter(|&budget| needed > budget) {
+            return Err(Error::new(ErrorKind::Budget { needed, budget }).at(self.pipeline.place()));
+        }
         let Pipeline { device, plan, ring, .. } = &mut *self.pipeline;
         let reserved = ring.reserve(device, plan.buffers, &sizes);
         reserved.map_err(|error| error.at(self.pipeline.place()))?;

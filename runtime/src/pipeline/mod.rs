@@ -67,6 +67,8 @@ pub struct Pipeline {
     ring: Ring,
     staging: Staging,
     poisoned: bool,
+    /// Bytes of device memory that the ring may take.
+    budget: Option<usize>,
 }
 
 impl Pipeline {
@@ -79,7 +81,7 @@ impl Pipeline {
     }
 
     fn with_resources(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
-        let Settings { device, chunk, depth: chosen } = options;
+        let Settings { device, chunk, depth: chosen, budget: chosen_budget } = options;
         let depth = chosen.unwrap_or(depth);
         if depth == 0 {
             return Err(ErrorKind::DepthZero.into());
@@ -111,7 +113,15 @@ impl Pipeline {
             ring: Ring::default(),
             staging: Staging::default(),
             poisoned: false,
+            budget: chosen_budget,
         })
+    }
+
+    /// Lets the ring take no more than this many bytes of device memory, unless the options say otherwise.
+    #[must_use]
+    pub fn with_budget(mut self, bytes: usize) -> Self {
+        self.budget.get_or_insert(bytes);
+        self
     }
 
     /// Allocates the ring ahead of the first run. `buffers` is, for each of the plan's, its element's bytes and the
@@ -218,12 +228,26 @@ enum Drained {
     Lost(crate::error::DriverError),
 }
 
+/// Whether a ring fits its budget. `buffers` are each one's bytes an element and elements an item.
+pub const fn fits_budget(budget: usize, depth: usize, chunk: usize, buffers: &[(usize, usize)]) -> bool {
+    let mut needed: usize = 0;
+    let mut index = 0;
+    while index < buffers.len() {
+        let (element, per_item) = buffers[index];
+        let slot = element.saturating_mul(per_item).saturating_mul(chunk);
+        needed = needed.saturating_add(slot.saturating_mul(depth));
+        index += 1;
+    }
+    needed <= budget
+}
+
 /// What [`Options`] hand to [`Pipeline::new`].
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     device: &'a Device,
     chunk: Option<usize>,
     depth: Option<usize>,
+    budget: Option<usize>,
 }
 
 /// The place of a pipeline as a whole.

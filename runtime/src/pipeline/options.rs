@@ -19,13 +19,14 @@ pub struct Options<P> {
     device: Device,
     chunk: Option<usize>,
     depth: Option<usize>,
+    budget: Option<usize>,
     pipeline: PhantomData<fn() -> P>,
 }
 
 impl<P: Build> Options<P> {
     #[doc(hidden)]
     pub fn new(device: &Device) -> Self {
-        Self { device: device.clone(), chunk: None, depth: None, pipeline: PhantomData }
+        Self { device: device.clone(), chunk: None, depth: None, budget: None, pipeline: PhantomData }
     }
 
     /// Items in a chunk, in place of the pipeline's `chunk` declaration. At least 1.
@@ -40,13 +41,20 @@ impl<P: Build> Options<P> {
         self
     }
 
+    /// Bytes of device memory that the ring may take, in place of the pipeline's `budget` declaration. An `auto` chunk is
+    /// made small enough; what is given and does not fit is an error.
+    pub fn budget(mut self, bytes: usize) -> Self {
+        self.budget = Some(bytes);
+        self
+    }
+
     /// Creates the streams and events, loads the kernels, and allocates the ring if its size does not depend on the
     /// arguments of a run.
     ///
     /// # Errors
     /// The chunk or the depth is 0; device memory does not suffice; a kernel does not compile or is not in its source.
     pub fn build(self) -> Result<P> {
-        P::build(Settings { device: &self.device, chunk: self.chunk, depth: self.depth })
+        P::build(Settings { device: &self.device, chunk: self.chunk, depth: self.depth, budget: self.budget })
     }
 }
 

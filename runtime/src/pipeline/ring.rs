@@ -8,7 +8,7 @@ use crate::memory::DeviceMemory;
 use crate::plan::BufferPlan;
 
 /// Slots start at this alignment, as allocations do.
-const ALIGN: usize = 256;
+pub(super) const ALIGN: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Ring {
@@ -24,6 +24,12 @@ struct RingBuffer {
 }
 
 impl Ring {
+    /// The bytes that these sizes take.
+    pub(super) fn total(sizes: &[Option<(usize, usize)>]) -> usize {
+        let total = |&(bytes, slots): &(usize, usize)| stride(bytes).saturating_mul(slots);
+        sizes.iter().flatten().map(total).fold(0, usize::saturating_add)
+    }
+
     /// Makes room for the given sizes, one a buffer: `Some((bytes, slots))`, or `None` to leave one alone. What is large
     /// enough already is kept.
     ///
@@ -39,7 +45,7 @@ impl Ring {
         }
         for ((buffer, size), plan) in self.buffers.iter_mut().zip(sizes).zip(plans) {
             let Some((bytes, slots)) = *size else { continue };
-            let stride = bytes.max(1).checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX);
+            let stride = stride(bytes);
             let total = stride.saturating_mul(slots);
             if buffer.memory.as_ref().is_none_or(|memory| memory.bytes < total) {
                 // The old one goes first, so that the ring never takes more than its slots.
@@ -71,4 +77,9 @@ impl Ring {
     pub(super) fn leak(self) {
         self.buffers.into_iter().for_each(|buffer| std::mem::forget(buffer.memory));
     }
+}
+
+/// From one slot of `bytes` to the next.
+fn stride(bytes: usize) -> usize {
+    bytes.max(1).checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX)
 }

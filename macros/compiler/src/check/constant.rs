@@ -29,6 +29,22 @@ pub(super) fn value(expr: &Expr) -> Option<u128> {
     }
 }
 
+/// Whether `expr` is made of literals, constants (by the convention of their names), casts and arithmetic.
+pub fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(_) => true,
+        Expr::Paren(paren) => is_constant(&paren.expr),
+        Expr::Group(group) => is_constant(&group.expr),
+        Expr::Cast(cast) => is_constant(&cast.expr),
+        Expr::Binary(binary) => is_constant(&binary.left) && is_constant(&binary.right),
+        Expr::Path(path) => path.path.segments.last().is_some_and(|last| {
+            let name = last.ident.to_string();
+            last.arguments.is_none() && !name.chars().any(char::is_lowercase)
+        }),
+        _ => false,
+    }
+}
+
 /// The extents of a grid or block, each with its expression: of `n` one, of `(x, y)` two.
 pub(super) fn extents(expr: &Expr) -> Vec<&Expr> {
     match expr {

@@ -32,6 +32,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
         }
     }
     program.chunk.size.given().into_iter().for_each(|expr| finder.visit_expr(expr));
+    program.budget.iter().for_each(|expr| finder.visit_expr(expr));
     program.depth.given().into_iter().for_each(|expr| finder.visit_expr(expr));
 }
 

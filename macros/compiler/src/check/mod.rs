@@ -1,7 +1,7 @@
 //! Phase 3, check: everything that can be wrong with a program whose names are right, but for the order of its
 //! operations, which the schedule makes.
 
-mod constant;
+pub mod constant;
 mod control;
 mod flow;
 mod launch;

@@ -9,7 +9,7 @@ use crate::diagnostics::Diagnostics;
 use crate::resolve::Program;
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
-    let Program { params, hosts, buffers, chunk, depth, .. } = program;
+    let Program { params, hosts, buffers, chunk, depth, budget, .. } = program;
     let mut reported: Vec<String> = Vec::new();
     if let (Some(name), shapes) = (&chunk.name, hosts.iter().map(|host| (&host.name, &host.shape))) {
         for (of, shape) in shapes.chain(buffers.iter().map(|buffer| (&buffer.name, &buffer.shape))) {
@@ -36,13 +36,17 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
             }
         }
     }
-    let in_depth = |name: &Ident| depth.given().and_then(|expr| find(expr, name));
-    if let Some(at) = params.iter().find_map(|param| in_depth(&param.name)) {
-        let name = at.to_string();
-        diagnostics
-            .error("TW0706", at, format!("the depth depends on the parameter `{name}`"))
-            .note("the ring is built by `new`, before `run` has its parameters")
-            .help("write a number or a constant here, and `options(&device).depth(n).build()` for another");
+    for (what, expr) in [("depth", depth.given()), ("budget", budget.as_deref())] {
+        let named = |name: &Ident| expr.and_then(|expr| find(expr, name));
+        if let Some(at) = params.iter().find_map(|param| named(&param.name)) {
+            let name = at.to_string();
+            diagnostics
+                .error("TW0706", at, format!("the {what} depends on the parameter `{name}`"))
+                .note("the ring is built by `new`, before `run` has its parameters")
+                .help(format!(
+                    "write a number or a constant here, and `options(&device).{what}(n).build()` for another"
+                ));
+        }
     }
 }
 

@@ -12,10 +12,12 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote_spanned;
 use syn::ExprPath;
 
+use crate::check::constant::is_constant;
 use crate::resolve::{OperationKind, Program, Shape};
 use crate::schedule::Schedule;
-use names::{Names, hygienic};
+use names::{Names, hygienic, placed};
 pub use stub::Stub;
+use syn::spanned::Spanned;
 
 /// Everything that the code of one pipeline is made from.
 pub(crate) struct Context<'p> {
@@ -105,17 +107,48 @@ fn build(cx: &Context<'_>) -> TokenStream {
         });
         quote_spanned!(site=> built.pipeline.reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;)
     });
+    let budget = cx.program.budget.as_ref().map(|bytes| quote_spanned!(site=> .with_budget(#bytes)));
+    let fits = budget_fits(cx);
     let mutable = reserve.is_some().then(|| quote_spanned!(site=> mut));
     quote_spanned! {site=>
         impl #runtime::__private::Build for #name {
             fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
-                let pipeline = #runtime::__private::Pipeline::new(settings, &Self::PLAN, #depth)?;
+                #fits
+                let pipeline = #runtime::__private::Pipeline::new(settings, &Self::PLAN, #depth)?#budget;
                 let #mutable built = Self { #(#loads,)* pipeline };
                 #reserve
                 ::core::result::Result::Ok(built)
             }
         }
     }
+}
+
+/// A check while the user's crate is compiled that the ring fits its budget, where all that decides it is constant.
+fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
+    let Program { runtime, budget, chunk, depth, buffers, .. } = cx.program;
+    let (budget, items) = (budget.as_ref()?, chunk.size.given()?);
+    let site = hygienic();
+    let ring = || buffers.iter().filter(|buffer| !buffer.is_shared()).map(|buffer| &buffer.shape);
+    let exprs = ring().filter_map(|shape| shape.per_item.as_ref()).chain(depth.given());
+    if !exprs.chain([items, &**budget]).all(is_constant) {
+        return None;
+    }
+    let depth = match depth.given() {
+        Some(depth) => quote_spanned!(site=> #depth),
+        None => quote_spanned!(site=> #runtime::__private::AUTO_DEPTH),
+    };
+    let sizes = ring().map(|shape| {
+        let (element, per_item) = (&shape.element, per_item(shape));
+        quote_spanned!(site=> (::core::mem::size_of::<#element>(), #per_item))
+    });
+    // rustc reports it at the first token of the whole: where the budget is written.
+    let at = site.located_at(budget.span());
+    let private = placed(quote_spanned!(site=> #runtime::__private), at);
+    let message =
+        "[TW0708]: the ring needs more device memory than its `budget`\nhelp: use a smaller chunk or depth";
+    Some(quote_spanned! {at=>
+        const _: () = ::core::assert!(#private::fits_budget(#budget, #depth, #items, &[#(#sizes),*]), #message);
+    })
 }
 
 /// A literal without its type, which the reader can do without.

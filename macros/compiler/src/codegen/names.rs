@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
 use crate::resolve::{Operation, OperationKind, Program};
@@ -16,6 +16,15 @@ pub(crate) fn hygienic() -> Span {
 /// The user's identifier as a generated local: same text and place, but out of the user's reach.
 pub(crate) fn local(ident: &Ident) -> Ident {
     Ident::new(&unraw(ident), Span::mixed_site().located_at(ident.span()))
+}
+
+/// Generated tokens, at a place of the user's source: where rustc then reports what is wrong with them.
+pub(crate) fn placed(tokens: impl ToTokens, at: Span) -> TokenStream {
+    let place = |mut token: TokenTree| {
+        token.set_span(token.span().located_at(at));
+        token
+    };
+    tokens.into_token_stream().into_iter().map(place).collect()
 }
 
 fn unraw(ident: &Ident) -> String {

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{Lifetime, spanned::Spanned};
 
-use super::names::{Names, hygienic, local};
+use super::names::{Names, hygienic, local, placed};
 use super::{Context, chunk_size, number, per_item};
 use crate::resolve::{
     Argument, BufferKind, HostKind, LaunchArgument, Mode, Operation, OperationKind, StageId,
@@ -119,11 +119,7 @@ pub(super) fn arguments<'p>(
             Kind::Host(kind, pinned, element) => {
                 // rustc shows this bound where an argument does not fit: at the declared element.
                 let site = site.located_at(element.span());
-                let runtime = runtime.to_token_stream().into_iter().map(|mut token| {
-                    token.set_span(token.span().located_at(site));
-                    token
-                });
-                let runtime = runtime.collect::<TokenStream>();
+                let runtime = placed(runtime, site);
                 let bound = match (kind, pinned) {
                     (HostKind::Input, false) => "Input",
                     (HostKind::Input, true) => "PinnedInput",

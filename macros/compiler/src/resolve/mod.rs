@@ -27,6 +27,8 @@ pub struct Program {
     pub operations: Vec<Operation>,
     pub chunk: Chunk,
     pub depth: Size,
+    /// Bytes of device memory that the ring may take.
+    pub budget: Option<Box<Expr>>,
     pub sync: Sync,
     /// `run`'s arguments, in the order of declaration.
     pub arguments: Vec<Argument>,
@@ -256,12 +258,13 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
         operations: Vec::new(),
         chunk: Chunk { name: None, size: Size::Auto },
         depth: Size::Auto,
+        budget: None,
         sync: Sync::Auto,
         arguments: Vec::new(),
     };
     let mut names = Names::default();
     let mut stages = Vec::new();
-    let (mut chunk, mut depth, mut sync) = (None, None, None);
+    let (mut chunk, mut depth, mut budget, mut sync) = (None, None, None, None);
     for item in pipeline.items {
         match item {
             Item::Param { name, ty } => {
@@ -296,6 +299,10 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
             Item::Depth { keyword, slots } => {
                 names::only_once(&mut depth, &keyword, diagnostics);
                 program.depth = slots;
+            }
+            Item::Budget { keyword, bytes } => {
+                names::only_once(&mut budget, &keyword, diagnostics);
+                program.budget = Some(bytes);
             }
             Item::Sync { keyword, manual } => {
                 names::only_once(&mut sync, &keyword, diagnostics);

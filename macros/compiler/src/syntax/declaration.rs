@@ -9,9 +9,9 @@ use super::{HostKind, Item, Priority, Shape, Size, expected, expression, name, r
 use crate::diagnostics::{Diagnostics, similar};
 
 /// What a line may begin with.
-const KEYWORDS: [&str; 12] = [
-    "param", "input", "output", "inout", "device", "resident", "carry", "chunk", "depth", "stream", "sync",
-    "stage",
+const KEYWORDS: [&str; 13] = [
+    "param", "input", "output", "inout", "device", "resident", "carry", "chunk", "depth", "budget", "stream",
+    "sync", "stage",
 ];
 
 /// Parses every line; after an error it goes on with the next one.
@@ -77,6 +77,10 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         "depth" => {
             equals(input)?;
             Item::Depth { keyword, slots: input.parse()? }
+        }
+        "budget" => {
+            equals(input)?;
+            Item::Budget { keyword, bytes: Box::new(expression(input, "a number of bytes")?) }
         }
         "stream" => stream(input)?,
         "sync" => {

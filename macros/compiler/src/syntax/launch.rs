@@ -17,6 +17,10 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
     let start = expected(input, "`copy a -> b` or `kernel<<<grid, block>>>(…)`");
     // As an expression, so that generic arguments come by turbofish only and `kernel<<<` is not taken for them.
     let kernel: ExprPath = input.parse().map_err(|_| start)?;
+    if let Some(last) = keyword(&kernel) {
+        let text = format!("expected the name of a kernel, found the keyword `{last}`");
+        return Err(syn::Error::new(last.span(), text));
+    }
     if !(input.peek(Token![<]) && input.peek2(Token![<]) && input.peek3(Token![<])) {
         return Err(expected(input, "`<<<grid, block[, shared[, stream]]>>>`"));
     }
@@ -30,6 +34,12 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
         |input: ParseStream<'_>| Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument);
     let args = args.parse2(group.stream())?;
     Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args: args.into_iter().collect() })
+}
+
+/// The keyword that a path ends with, which names no kernel.
+pub(super) fn keyword(kernel: &ExprPath) -> Option<&Ident> {
+    let last = &kernel.path.segments.last()?.ident;
+    ["Self", "self", "super", "crate"].iter().any(|word| last == word).then_some(last)
 }
 
 /// The tokens up to `>>>` and the parenthesised group after it.

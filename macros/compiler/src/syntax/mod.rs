@@ -59,6 +59,11 @@ pub enum Item {
         keyword: Ident,
         slots: Size,
     },
+    /// `budget = bytes;`
+    Budget {
+        keyword: Ident,
+        bytes: Box<Expr>,
+    },
     Stream {
         name: Ident,
         priority: Priority,

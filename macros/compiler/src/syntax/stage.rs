@@ -33,7 +33,9 @@ pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> sy
             Ok(operation) => operations.push(operation),
             Err(error) => {
                 diagnostics.syntax(error);
-                let kernel = fork.parse::<ExprPath>().ok().filter(|_| fork.peek(Token![<]));
+                let kernel = fork.parse::<ExprPath>().ok();
+                let kernel =
+                    kernel.filter(|kernel| fork.peek(Token![<]) && launch::keyword(kernel).is_none());
                 unread.extend(kernel);
                 recover(&body);
             }

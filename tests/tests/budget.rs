@@ -1,0 +1,71 @@
+//! `budget`: the device memory that a ring may take.
+
+use thalweg::prelude::*;
+
+const SMALL: usize = 64 * KIB;
+
+stream_pipeline! {
+    /// The chunk is made to fit.
+    pipeline Auto {
+        input x: [u8];
+        output y: [u8];
+        chunk c = auto;
+        depth = 2;
+        budget = SMALL;
+        stage all { copy x -> a; copy a -> b; copy b -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Given {
+        param n: usize;
+        input x: [u8];
+        output y: [u8];
+        chunk c = n;
+        depth = 2;
+        budget = SMALL;
+        stage all { copy x -> a; copy a -> b; copy b -> y; }
+    }
+}
+
+fn used(device: &Device, before: u64) -> u64 {
+    before - device.free_memory().unwrap()
+}
+
+#[test]
+fn an_auto_chunk_fits_the_budget() {
+    let device = Device::simulated(Spec::default());
+    let before = device.free_memory().unwrap();
+    let x: Vec<u8> = (0..1_000_000).map(|i| (i % 251) as u8).collect();
+    let mut y = vec![0; x.len()];
+    for budget in [4096, 10_000, SMALL, MIB] {
+        let mut pipeline = Auto::options(&device).budget(budget).build().unwrap();
+        let report = pipeline.run(&x, &mut y).unwrap();
+        assert_eq!(y, x);
+        assert!(used(&device, before) <= budget as u64, "{budget}");
+        // No more is left unused than rounding takes: 2 buffers of 2 slots.
+        assert!(report.chunk * 4 + 6 * 256 + 4 >= budget, "{} of {budget}", report.chunk);
+        y.fill(0);
+    }
+    let report = Auto::new(&device).unwrap().run(&x, &mut y).unwrap();
+    assert!(report.chunk * 4 <= SMALL && report.chunk * 8 > SMALL);
+}
+
+#[test]
+fn a_given_chunk_that_does_not_fit_is_an_error() {
+    let device = Device::simulated(Spec::default());
+    let before = device.free_memory().unwrap();
+    let mut pipeline = Given::new(&device).unwrap();
+    let (x, mut y) = (vec![1; 100_000], vec![0; 100_000]);
+    let error = pipeline.run(50_000, &x, &mut y).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Budget { needed: 200_704, budget: SMALL }), "{error}");
+    assert_eq!(error.place().pipeline, Some("Given"));
+    assert_eq!(used(&device, before), 0);
+    pipeline.run(10_000, &x, &mut y).unwrap();
+    assert_eq!(y, x);
+    let error = Auto::options(&device).chunk(50_000).build().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Budget { budget: SMALL, .. }), "{error}");
+    // Not even one item.
+    let error = Auto::options(&device).budget(100).build().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Budget { budget: 100, .. }), "{error}");
+}
