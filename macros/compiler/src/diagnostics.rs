@@ -52,11 +52,6 @@ impl Diagnostic {
         let first = self.at.clone().into_iter().next().map(|token| token.span().start());
         first.map_or((0, 0), |start| (start.line, start.column))
     }
-
-    /// How bad it is.
-    pub fn level(&self) -> Level {
-        self.level
-    }
 }
 
 /// Diagnostics in the order in which they were found.

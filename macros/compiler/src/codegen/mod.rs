@@ -85,20 +85,13 @@ fn shared_attributes(attrs: &[syn::Attribute]) -> Vec<&syn::Attribute> {
 fn build(cx: &Context<'_>) -> TokenStream {
     let Program { runtime, name, .. } = cx.program;
     let site = hygienic();
-    let depth = match cx.program.depth.given() {
-        Some(depth) => quote_spanned!(site=> #depth),
-        None => quote_spanned!(site=> #runtime::__private::AUTO_DEPTH),
-    };
+    let depth = depth(cx);
     let loads = cx.kernels().map(|(field, _, operation)| {
         let operation = number(operation);
         quote_spanned!(site=> #field: pipeline.load(#operation)?)
     });
     let reserve = cx.sizes_are_constant().then(|| {
         let chunk = chunk_size(cx);
-        let size = |shape: &Shape| {
-            let (element, per_item) = (&shape.element, per_item(shape));
-            quote_spanned!(site=> (::core::mem::size_of::<#element>(), #per_item))
-        };
         let hosts = cx.program.hosts.iter().map(|host| size(&host.shape));
         let buffers = cx.program.buffers.iter().map(|buffer| match buffer.is_shared() {
             // How long it is, a run knows.
@@ -133,14 +126,7 @@ fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
     if !exprs.chain([items, &**budget]).all(is_constant) {
         return None;
     }
-    let depth = match depth.given() {
-        Some(depth) => quote_spanned!(site=> #depth),
-        None => quote_spanned!(site=> #runtime::__private::AUTO_DEPTH),
-    };
-    let sizes = ring().map(|shape| {
-        let (element, per_item) = (&shape.element, per_item(shape));
-        quote_spanned!(site=> (::core::mem::size_of::<#element>(), #per_item))
-    });
+    let (depth, sizes) = (self::depth(cx), ring().map(size));
     // rustc reports it at the first token of the whole: where the budget is written.
     let at = site.located_at(budget.span());
     let private = placed(quote_spanned!(site=> #runtime::__private), at);
@@ -149,6 +135,21 @@ fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
     Some(quote_spanned! {at=>
         const _: () = ::core::assert!(#private::fits_budget(#budget, #depth, #items, &[#(#sizes),*]), #message);
     })
+}
+
+/// The declared depth.
+fn depth(cx: &Context<'_>) -> TokenStream {
+    let runtime = &cx.program.runtime;
+    match cx.program.depth.given() {
+        Some(depth) => quote_spanned!(hygienic()=> #depth),
+        None => quote_spanned!(hygienic()=> #runtime::__private::AUTO_DEPTH),
+    }
+}
+
+/// The bytes of an element and the elements in an item.
+fn size(shape: &Shape) -> TokenStream {
+    let (element, per_item) = (&shape.element, per_item(shape));
+    quote_spanned!(hygienic()=> (::core::mem::size_of::<#element>(), #per_item))
 }
 
 /// A literal without its type, which the reader can do without.

@@ -4,7 +4,7 @@ mod declaration;
 mod launch;
 mod stage;
 
-use proc_macro2::{Delimiter, Ident, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -432,12 +432,5 @@ impl ToTokens for Argument {
             }
             Self::Scalar(expr) => expr.to_tokens(tokens),
         }
-    }
-}
-
-/// Where the pipeline's name is: errors about the whole point there.
-impl Pipeline {
-    pub fn span(&self) -> Span {
-        self.name.span()
     }
 }
