@@ -11,8 +11,8 @@ pub use crate::launch::{
 };
 pub use crate::memory::{InOut, Input, Output};
 pub use crate::pipeline::{
-    AUTO_DEPTH, Buffer, Build, Call, Chunk, ChunkSize, Host, Operation, Options, Pipeline, Run, Settings,
-    fits_budget,
+    AUTO_DEPTH, Buffer, Build, Call, Chunk, ChunkSize, Edge, Host, Operation, Options, Pipeline, Run,
+    Settings, Size, fits_budget, host_value, times,
 };
 pub use crate::plan::{
     BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,

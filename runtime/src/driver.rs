@@ -6,10 +6,12 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::time::Duration;
 
 use crate::error::{DriverError, Error};
+use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 
 /// An address in device memory. On the simulated device it is an address in this process.
@@ -22,6 +24,16 @@ impl DevicePtr {
     pub(crate) fn offset(self, bytes: usize) -> Self {
         Self(self.0 + bytes as u64)
     }
+
+    /// Whether a `T` may begin here.
+    pub(crate) fn is_aligned<T>(self) -> bool {
+        self.0.is_multiple_of(align_of::<T>() as u64)
+    }
+
+    /// The same address on the host, of page-locked memory under unified addressing.
+    pub(crate) fn host(self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.0 as usize)
+    }
 }
 
 /// A stream of one driver.
@@ -31,6 +43,17 @@ pub(crate) struct RawStream(pub u64);
 /// An event of one driver, without timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RawEvent(pub u64);
+
+/// A graph of one driver that can be launched.
+#[derive(Debug)]
+pub(crate) struct RawGraph {
+    /// The graph that was described.
+    pub graph: u64,
+    /// What was made of it, which is what is launched.
+    pub executable: u64,
+    /// For each node of the recording the driver's own handle of it, where it has any.
+    pub nodes: Vec<u64>,
+}
 
 /// A loaded kernel and what the device says of it.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +77,7 @@ pub(crate) struct Tag {
     pub chunk: u64,
 }
 
-/// A range of device memory that a launch reads or writes.
+/// A range of memory that a launch or a host function reads or writes.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct Access {
@@ -67,6 +90,9 @@ pub struct Access {
 #[doc(hidden)]
 pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
 
+/// What the host does when a stream gets there.
+pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
+
 /// Everything about one launch.
 pub(crate) struct RawLaunch<'a> {
     pub function: RawFunction,
@@ -76,6 +102,8 @@ pub(crate) struct RawLaunch<'a> {
     pub shared: u32,
     /// A pointer to each of the kernel's arguments, in order, as `cuLaunchKernel` takes them.
     pub params: &'a mut [*mut c_void],
+    /// The bytes of each of them.
+    pub sizes: &'a [usize],
     pub accesses: &'a [Access],
     /// Makes the kernel's host body; only the simulated device calls it.
     pub host: &'a dyn Fn() -> HostBody,
@@ -131,8 +159,11 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
 
     /// A non-blocking stream (one that does not wait for the null stream). `priority` is clamped to the device's range.
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream>;
+    /// The legacy default stream, which waits for every stream of its kind and they for it. It is always the same one,
+    /// and is never destroyed.
+    fn null_stream(&self) -> DriverResult<RawStream>;
     /// # Safety
-    /// See the trait. Work still enqueued goes on.
+    /// See the trait. It is not the null stream. Work still enqueued goes on.
     unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()>;
     /// Waits on the host until everything enqueued on `stream` has completed, and reports what went wrong in it.
     /// # Safety
@@ -211,6 +242,73 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait. `params` match the kernel's parameters, and the kernel stays within `accesses`.
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()>;
+
+    /// How often memory has been freed so far.
+    fn frees(&self) -> u64 {
+        0
+    }
+
+    /// What was freed since there were so many frees; `None` if that is no longer known.
+    ///
+    /// A graph knows the allocations that its copies and fills use, not their addresses alone: when one was freed, it must
+    /// not be launched again, even if another allocation has the same address.
+    fn freed_since(&self, _frees: u64) -> Option<Vec<Range<u64>>> {
+        Some(Vec::new())
+    }
+
+    /// Whether each operation is waited for where it is enqueued, to find the one that fails. There are no graphs then.
+    fn is_synchronous(&self) -> bool {
+        false
+    }
+
+    /// Makes a graph of what was recorded. An error carries the tag of the node that it is about, if it is about one.
+    /// # Safety
+    /// See the trait. The handles of the recording are live; its addresses need not be before the graph is launched.
+    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph>;
+    /// Gives the nodes with the indices `changed` what they do in `nodes`, a recording of the same topology, from the
+    /// next launch on. `false` if the driver can only build another graph; this one must not be launched then, nor after
+    /// an error.
+    /// # Safety
+    /// As [`build_graph`](Self::build_graph).
+    unsafe fn update_graph(&self, graph: &RawGraph, nodes: &Recording, changed: &[u32])
+    -> DriverResult<bool>;
+    /// Launches a graph, asynchronously: all of it comes after what was enqueued on `stream` so far, and before what is
+    /// enqueued there from now on. `bodies` are those of its launches, in order, on the simulated device only.
+    /// # Safety
+    /// See the trait, of everything in `nodes`, which is what the graph does.
+    unsafe fn launch_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        bodies: Vec<HostBody>,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()>;
+    /// # Safety
+    /// The graph is destroyed here only. No launch of it is under way.
+    unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()>;
+
+    /// Runs `job` on a thread of this crate's own when the stream gets there. What is enqueued on the stream afterwards
+    /// starts when the job has returned. A job that unwinds has returned, and nothing else comes of it.
+    ///
+    /// While a job runs, what waits for the whole device waits for it too: on CUDA to load a kernel, to allocate and to
+    /// free. So a job must not wait for a thread that does such a thing.
+    ///
+    /// A job that the stream never gets to, because something before it has failed, is dropped without being run. A job
+    /// may take its time; it may not call the device.
+    /// # Safety
+    /// See the trait. `accesses` are ranges of this driver's pinned memory (the pointer is the address), and the job stays
+    /// within them, or keeps to memory that has nothing to do with the device.
+    unsafe fn host(&self, job: HostJob, accesses: &[Access], stream: RawStream, tag: Tag)
+    -> DriverResult<()>;
+
+    /// Calls `signal` when the stream gets there: once, or never if something before it has failed; then it is dropped.
+    ///
+    /// It may run on the driver's own thread, which every stream waits for: it must be quick, may wait for nothing, and
+    /// neither it nor what it drops may call a device.
+    /// # Safety
+    /// See the trait.
+    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()>;
 
     /// Time since this driver was made: real on a GPU, virtual on the simulated device.
     fn clock(&self) -> Duration;

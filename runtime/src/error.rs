@@ -80,6 +80,18 @@ impl Error {
         Self { inner: Box::new(Inner { kind, place: Place::default(), complete: Vec::new() }) }
     }
 
+    /// The error of a routine that a pipeline calls: its name, and what it returned.
+    ///
+    /// ```
+    /// use thalweg::Error;
+    ///
+    /// let error = Error::routine("cublasSaxpy", "CUBLAS_STATUS_NOT_INITIALIZED");
+    /// assert_eq!(error.to_string(), "`cublasSaxpy` failed: CUBLAS_STATUS_NOT_INITIALIZED");
+    /// ```
+    pub fn routine(routine: impl Into<String>, status: impl Into<String>) -> Self {
+        ErrorKind::Routine { routine: routine.into(), status: status.into() }.into()
+    }
+
     /// What happened.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.kind

@@ -49,21 +49,56 @@ pub struct DeviceSliceOut<'r, T> {
 
 impl<T> DeviceSlice<'_, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: View { ptr, len, elements: PhantomData }, run: PhantomData }
+        Self { view: View::new(ptr, len), run: PhantomData }
+    }
+
+    pub(crate) fn into_view(self) -> View<T> {
+        self.view
     }
 }
 
 impl<T> DeviceSliceMut<'_, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: ViewMut { ptr, len, elements: PhantomData }, run: PhantomData }
+        Self { view: ViewMut::new(ptr, len), run: PhantomData }
+    }
+
+    pub(crate) fn into_view(self) -> ViewMut<T> {
+        self.view
     }
 }
 
 impl<T> DeviceSliceOut<'_, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: ViewMut { ptr, len, elements: PhantomData }, run: PhantomData }
+        Self { view: ViewMut::new(ptr, len), run: PhantomData }
+    }
+
+    pub(crate) fn into_view(self) -> ViewMut<T> {
+        self.view
     }
 }
+
+macro_rules! device_slice {
+    ($($type:ident),*) => {$(
+        impl<T> $type<'_, T> {
+            /// In elements.
+            pub fn len(&self) -> usize {
+                self.view.len
+            }
+
+            /// Whether there are no elements.
+            pub fn is_empty(&self) -> bool {
+                self.view.len == 0
+            }
+
+            /// The address of the first element in device memory, a `CUdeviceptr`. What is enqueued with it must stay
+            /// within the slice.
+            pub fn address(&self) -> u64 {
+                self.view.ptr.0
+            }
+        }
+    )*};
+}
+device_slice!(DeviceSlice, DeviceSliceMut, DeviceSliceOut);
 
 /// An argument for a kernel parameter `&[T]`.
 #[doc(hidden)]
@@ -147,6 +182,21 @@ macro_rules! view {
 
         impl<T> Copy for $view<T> {}
 
+        impl<T> $view<T> {
+            pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
+                Self { ptr, len, elements: PhantomData }
+            }
+
+            pub(crate) fn into_view(self) -> Self {
+                self
+            }
+
+            /// Where it begins, where device memory is host memory, and its elements.
+            pub(crate) fn parts(self) -> (*mut T, usize) {
+                (std::ptr::with_exposed_provenance_mut(self.ptr.0 as usize), self.len)
+            }
+        }
+
         // `#[requires(…)]` asks for the length only.
         #[allow(clippy::len_without_is_empty, reason = "not a container")]
         impl<T: Pod> $view<T> {
@@ -160,6 +210,12 @@ macro_rules! view {
             #[inline]
             pub fn argument(&self) -> *mut c_void {
                 (&raw const self.ptr).cast_mut().cast()
+            }
+
+            /// The bytes of what [`argument`](Self::argument) points to.
+            #[inline]
+            pub fn argument_size(&self) -> usize {
+                size_of::<DevicePtr>()
             }
 
             /// What the kernel may touch through it.
@@ -297,7 +353,8 @@ impl Launch<'_> {
     /// Enqueues the kernel on the operation's stream.
     ///
     /// # Safety
-    /// `params` are the kernel's parameters, in order, and the kernel stays within `accesses`.
+    /// `params` are the kernel's parameters, in order, of `sizes` initialised bytes, and the kernel stays within
+    /// `accesses`.
     ///
     /// # Errors
     /// The configuration is outside the limits, two of `accesses` overlap and one writes, or the driver refuses.
@@ -305,6 +362,7 @@ impl Launch<'_> {
         self,
         function: &Function,
         params: &mut [*mut c_void],
+        sizes: &[usize],
         accesses: &[Access],
         host: &dyn Fn(Grid) -> HostBody,
     ) -> Result<()> {
@@ -329,19 +387,18 @@ impl Launch<'_> {
             block,
             shared,
             params,
+            sizes,
             accesses,
             host: &|| host(Grid { grid_dim: grid, block_dim: block, shared }),
         };
         // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the caller's
         // promise.
-        let result =
-            unsafe { operation.device().driver().launch(launch, operation.raw_stream(), operation.tag()) };
-        operation.check(result)
+        unsafe { operation.launch(launch) }
     }
 }
 
 /// Whether two ranges overlap of which one is written. A kernel takes a handful: no need to sort.
-fn aliases(accesses: &[Access]) -> bool {
+pub(crate) fn aliases(accesses: &[Access]) -> bool {
     let overlap = |a: &Access, b: &Access| {
         a.bytes > 0 && b.bytes > 0 && a.ptr < b.ptr.offset(b.bytes) && b.ptr < a.ptr.offset(a.bytes)
     };

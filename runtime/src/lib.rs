@@ -46,6 +46,7 @@
 //! | declare kernels | [`kernels`] |
 //! | choose a device | [`Device`], [`Spec`] |
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
+//! | keep data on the device | [`DeviceBuf`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
 //! | handle errors | [`Error`], [`ErrorKind`] |
 //!
@@ -59,6 +60,7 @@ mod device;
 mod driver;
 mod error;
 mod extent;
+mod graph;
 mod kernel;
 mod launch;
 mod memory;
@@ -66,7 +68,9 @@ mod pipeline;
 mod plan;
 mod report;
 mod sim;
+mod slices;
 mod stream;
+mod unwind;
 
 #[doc(hidden)]
 pub mod __private;
@@ -92,14 +96,18 @@ pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
 pub use extent::{Axis, Extent};
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
-pub use memory::{InOut, Input, Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput};
-pub use pipeline::{Chunk, Options};
+pub use memory::{
+    DeviceBuf, DeviceInOut, DeviceInput, DeviceOutput, InOut, Input, MappedInOut, MappedInput, MappedOutput,
+    Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput,
+};
+pub use pipeline::{Chunk, Enqueue, HostValue, Options, Outcome, Times};
 pub use plan::{
     BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,
     Plan, Priority, StreamPlan, WaitPlan,
 };
 pub use report::Report;
 pub use sim::Spec;
+pub use slices::Views;
 
 /// Bytes in a kibibyte.
 pub const KIB: usize = 1 << 10;
@@ -154,18 +162,26 @@ pub use thalweg_macros::kernels;
 /// | `param a: f32;` | a value, usable in every expression below |
 /// | `input x: [T];` `input x: [T; k];` | host data that is read, one or `k` elements an item |
 /// | `input x: pinned [T];` | likewise of `output` and `inout`: must be a [`PinnedBuf`] |
+/// | `input x: mapped [T];` `device [T]` | likewise: a [`PinnedBuf`] or a [`DeviceBuf`], used where it is |
+/// | `input x: [T] halo 2 = clamp;` | each chunk also sees 2 items on both sides; `zero`, `wrap` |
 /// | `output z: [T];` `inout y: [T];` | host data that is written; read and written back |
-/// | `device t: [T; k];` | device scratch, one of it for each ring slot |
+/// | `output s: [T; k] per chunk;` | `k` elements for each chunk |
+/// | `device t: [T; k];` `host h: [T; k];` | scratch on the device or in page-locked host memory, one of it for each ring slot |
 /// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
 /// | `depth = 3;` `budget = 2 * GIB;` | ring slots; device memory that the ring may take |
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |
+/// | `stream s = null;` `mode = graph;` `sync = manual;` | the default stream; CUDA graphs; events by hand |
 /// | `stage name on s { … }` | operations, in order; without `on` the stage gets a stream of its own |
 ///
 /// Operations are `copy a -> b;`, which declares `b` if it is new, `fill b = value;`, and `kernel<<<grid, block, shared, stream>>>(…);`,
 /// of which the last two values may be left out. In the arguments `&b` reads a device buffer, `&mut b` reads and writes
 /// it, `out b` writes it, and anything else is a value.
 ///
-/// `run` takes the parameters and host data as arguments, in the order of declaration. `#![crate = path]` before the
+/// `call path(…);` calls a routine that enqueues work of its own ([`Enqueue`]), `host path(…);` a function on the CPU in stream
+/// order, and `then |c| …;` a callback. `repeat n { … }` and `if condition { … } else { … }` hold operations.
+///
+/// `run` takes the parameters and data as arguments, in the order of declaration. `pipeline Name<T: Pod, const K: usize>` has
+/// parameters of its own. `#![crate = path]` before the
 /// pipeline says where this crate is, if it is renamed.
 pub use thalweg_macros::stream_pipeline;

@@ -40,6 +40,8 @@ pub struct StreamPlan {
     pub priority: Priority,
     /// Whether there is one for each ring slot.
     pub per_slot: bool,
+    /// Whether it is the legacy default stream.
+    pub null: bool,
 }
 
 /// A stream's priority.
@@ -85,6 +87,7 @@ pub struct BufferPlan {
 
 /// Whose a buffer's memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BufferKind {
     /// Each ring slot has one.
     Ring,
@@ -92,6 +95,17 @@ pub enum BufferKind {
     Resident,
     /// One for the run, handed from chunk to chunk: `carry`.
     Carry,
+    /// Each ring slot has one, in page-locked host memory: `host`.
+    HostScratch,
+    /// An argument of the run, of which each chunk uses its part where it is.
+    InPlace {
+        /// In page-locked host memory, not on the device: `mapped`.
+        mapped: bool,
+        /// Whether the pipeline reads it.
+        reads: bool,
+        /// Whether the pipeline writes it.
+        writes: bool,
+    },
 }
 
 /// One operation.
@@ -105,6 +119,8 @@ pub struct OperationPlan {
     pub text: &'static str,
     /// What it does.
     pub kind: OperationKind,
+    /// Whether it stands in an `if`, so that chunks may leave it out.
+    pub conditional: bool,
     /// Its line in the source file, from 1.
     pub line: u32,
     /// Its column, from 1.
@@ -136,6 +152,20 @@ pub enum OperationKind {
         /// The destination.
         to: usize,
     },
+    /// A copy from the device to `host` scratch.
+    CopyToScratch {
+        /// The source, an index into [`Plan::buffers`].
+        from: usize,
+        /// The destination.
+        to: usize,
+    },
+    /// A copy from `host` scratch to the device.
+    CopyFromScratch {
+        /// The source, an index into [`Plan::buffers`].
+        from: usize,
+        /// The destination.
+        to: usize,
+    },
     /// A fill of a buffer with one value.
     Fill {
         /// Index into [`Plan::buffers`].
@@ -146,6 +176,18 @@ pub enum OperationKind {
         /// The kernel's path as it is written.
         kernel: &'static str,
     },
+    /// A routine that enqueues on the stream: `call`.
+    Call {
+        /// The routine's path as it is written.
+        routine: &'static str,
+    },
+    /// A function on the CPU, for which the stream waits: `host`.
+    Host {
+        /// The function's path as it is written.
+        function: &'static str,
+    },
+    /// A callback, for which the stream does not wait: `then`.
+    Then,
 }
 
 /// One event.
@@ -239,8 +281,12 @@ impl fmt::Display for Plan {
         for (index, operation) in self.operations.iter().enumerate() {
             if heading != Some((operation.stage, operation.stream)) {
                 heading = Some((operation.stage, operation.stream));
-                let StreamPlan { name, priority, per_slot } = self.streams[operation.stream];
-                let slot = if per_slot { " per slot" } else { "" };
+                let StreamPlan { name, priority, per_slot, null } = self.streams[operation.stream];
+                let slot = match (per_slot, null) {
+                    (true, _) => " per slot",
+                    (false, true) => " = null",
+                    (false, false) => "",
+                };
                 write!(f, "  stage {} on {name}{slot}", self.stages[operation.stage])?;
                 match priority {
                     Priority::Default => writeln!(f)?,

@@ -4,11 +4,12 @@ use crate::device::Device;
 use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::plan::Priority;
 
-/// A stream that is destroyed when it is dropped.
+/// A stream that is destroyed when it is dropped, unless it is the device's null stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     device: Device,
     pub(crate) raw: RawStream,
+    owned: bool,
 }
 
 impl Stream {
@@ -21,7 +22,13 @@ impl Stream {
             Priority::Level(level) => level,
         };
         let raw = device.driver().create_stream(level)?;
-        Ok(Self { device: device.clone(), raw })
+        Ok(Self { device: device.clone(), raw, owned: true })
+    }
+
+    /// The device's null stream.
+    pub(crate) fn null(device: &Device) -> DriverResult<Self> {
+        let raw = device.driver().null_stream()?;
+        Ok(Self { device: device.clone(), raw, owned: false })
     }
 
     /// Waits on the host for everything enqueued.
@@ -33,6 +40,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
         // SAFETY: `raw` is live and destroyed here only.
         let _ = unsafe { self.device.driver().destroy_stream(self.raw) };
     }

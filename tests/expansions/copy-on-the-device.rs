@@ -111,11 +111,14 @@ impl ::thalweg::__private::Build for Keep {
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[
-                    (::core::mem::size_of::<f32>(), 1),
-                    (::core::mem::size_of::<f32>(), 1),
-                    (::core::mem::size_of::<f32>(), 1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
                 ],
-                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
             )?;
         ::core::result::Result::Ok(built)
     }
@@ -132,16 +135,19 @@ impl Keep {
                 name: "load",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "keep",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "store",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
         ],
         stages: &["load", "keep", "store"],
@@ -191,6 +197,7 @@ impl Keep {
                     host: 0,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 7,
                 column: 26,
             },
@@ -202,6 +209,7 @@ impl Keep {
                     from: 0,
                     to: 1,
                 },
+                conditional: false,
                 line: 8,
                 column: 26,
             },
@@ -212,6 +220,7 @@ impl Keep {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "scale",
                 },
+                conditional: false,
                 line: 8,
                 column: 43,
             },
@@ -223,6 +232,7 @@ impl Keep {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 9,
                 column: 27,
             },
@@ -234,6 +244,7 @@ impl Keep {
                     host: 2,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 9,
                 column: 47,
             },

@@ -110,10 +110,13 @@ impl ::thalweg::__private::Build for Saxpy {
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[
-                    (::core::mem::size_of::<f32>(), 1),
-                    (::core::mem::size_of::<f32>(), 1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
                 ],
-                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
             )?;
         ::core::result::Result::Ok(built)
     }
@@ -130,11 +133,13 @@ impl Saxpy {
                 name: "up",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "math",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
         ],
         stages: &["load", "axpy"],
@@ -177,6 +182,7 @@ impl Saxpy {
                     host: 0,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 10,
                 column: 56,
             },
@@ -188,6 +194,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 10,
                 column: 70,
             },
@@ -198,6 +205,7 @@ impl Saxpy {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "saxpy",
                 },
+                conditional: false,
                 line: 13,
                 column: 17,
             },
@@ -209,6 +217,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 14,
                 column: 17,
             },

@@ -96,10 +96,10 @@ impl ::thalweg::__private::Build for Transpose {
             .pipeline
             .reserve(
                 ::thalweg::__private::ChunkSize::Items(16),
-                &[(::core::mem::size_of::<f32>(), 1024)],
+                &[::thalweg::__private::Size::of::<f32>(1024)],
                 &[
-                    (::core::mem::size_of::<f32>(), 1024),
-                    (::core::mem::size_of::<f32>(), 1024),
+                    ::thalweg::__private::Size::of::<f32>(1024),
+                    ::thalweg::__private::Size::of::<f32>(1024),
                 ],
             )?;
         ::core::result::Result::Ok(built)
@@ -117,11 +117,13 @@ impl Transpose {
                 name: "copies",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "math",
                 priority: ::thalweg::__private::Priority::Level(-3i32),
                 per_slot: false,
+                null: false,
             },
         ],
         stages: &["all"],
@@ -157,6 +159,7 @@ impl Transpose {
                     host: 0,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 8,
                 column: 17,
             },
@@ -167,6 +170,7 @@ impl Transpose {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "kernels::transpose::<32>",
                 },
+                conditional: false,
                 line: 9,
                 column: 17,
             },
@@ -178,6 +182,7 @@ impl Transpose {
                     host: 0,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 10,
                 column: 17,
             },

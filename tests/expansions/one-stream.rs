@@ -101,10 +101,13 @@ impl ::thalweg::__private::Build for Saxpy {
             .reserve(
                 ::thalweg::__private::ChunkSize::Items(1 << 20),
                 &[
-                    (::core::mem::size_of::<f32>(), 1),
-                    (::core::mem::size_of::<f32>(), 1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
                 ],
-                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
             )?;
         ::core::result::Result::Ok(built)
     }
@@ -121,6 +124,7 @@ impl Saxpy {
                 name: "s",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
         ],
         stages: &["load", "axpy", "store"],
@@ -163,6 +167,7 @@ impl Saxpy {
                     host: 0,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 8,
                 column: 31,
             },
@@ -174,6 +179,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 8,
                 column: 45,
             },
@@ -184,6 +190,7 @@ impl Saxpy {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "saxpy",
                 },
+                conditional: false,
                 line: 9,
                 column: 31,
             },
@@ -195,6 +202,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 10,
                 column: 32,
             },

@@ -98,10 +98,13 @@ impl ::thalweg::__private::Build for Saxpy {
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[
-                    (::core::mem::size_of::<f32>(), 1),
-                    (::core::mem::size_of::<f32>(), 1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
                 ],
-                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
             )?;
         ::core::result::Result::Ok(built)
     }
@@ -118,6 +121,7 @@ impl Saxpy {
                 name: "s",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: true,
+                null: false,
             },
         ],
         stages: &["load", "axpy", "store"],
@@ -160,6 +164,7 @@ impl Saxpy {
                     host: 0,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 9,
                 column: 31,
             },
@@ -171,6 +176,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 9,
                 column: 45,
             },
@@ -181,6 +187,7 @@ impl Saxpy {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "saxpy",
                 },
+                conditional: false,
                 line: 10,
                 column: 31,
             },
@@ -192,6 +199,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 11,
                 column: 32,
             },

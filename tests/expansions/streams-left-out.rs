@@ -102,8 +102,14 @@ impl ::thalweg::__private::Build for Gray {
             .pipeline
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
-                &[(::core::mem::size_of::<u8>(), 3), (::core::mem::size_of::<u8>(), 1)],
-                &[(::core::mem::size_of::<u8>(), 1), (::core::mem::size_of::<u8>(), 3)],
+                &[
+                    ::thalweg::__private::Size::of::<u8>(3),
+                    ::thalweg::__private::Size::of::<u8>(1),
+                ],
+                &[
+                    ::thalweg::__private::Size::of::<u8>(1),
+                    ::thalweg::__private::Size::of::<u8>(3),
+                ],
             )?;
         ::core::result::Result::Ok(built)
     }
@@ -120,16 +126,19 @@ impl Gray {
                 name: "load",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "convert",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "store",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
         ],
         stages: &["load", "convert", "store"],
@@ -172,6 +181,7 @@ impl Gray {
                     host: 0,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 7,
                 column: 26,
             },
@@ -182,6 +192,7 @@ impl Gray {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "grayscale",
                 },
+                conditional: false,
                 line: 8,
                 column: 29,
             },
@@ -193,6 +204,7 @@ impl Gray {
                     host: 1,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 9,
                 column: 27,
             },

@@ -114,10 +114,13 @@ impl ::thalweg::__private::Build for Saxpy {
             .reserve(
                 ::thalweg::__private::ChunkSize::Auto,
                 &[
-                    (::core::mem::size_of::<f32>(), 1),
-                    (::core::mem::size_of::<f32>(), 1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
                 ],
-                &[(::core::mem::size_of::<f32>(), 1), (::core::mem::size_of::<f32>(), 1)],
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
             )?;
         ::core::result::Result::Ok(built)
     }
@@ -134,16 +137,19 @@ impl Saxpy {
                 name: "up",
                 priority: ::thalweg::__private::Priority::High,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "math",
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
+                null: false,
             },
             ::thalweg::__private::StreamPlan {
                 name: "down",
                 priority: ::thalweg::__private::Priority::Low,
                 per_slot: false,
+                null: false,
             },
         ],
         stages: &["load", "axpy", "store"],
@@ -186,6 +192,7 @@ impl Saxpy {
                     host: 0,
                     buffer: 0,
                 },
+                conditional: false,
                 line: 15,
                 column: 32,
             },
@@ -197,6 +204,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 15,
                 column: 46,
             },
@@ -207,6 +215,7 @@ impl Saxpy {
                 kind: ::thalweg::__private::OperationKind::Launch {
                     kernel: "saxpy",
                 },
+                conditional: false,
                 line: 16,
                 column: 34,
             },
@@ -218,6 +227,7 @@ impl Saxpy {
                     host: 1,
                     buffer: 1,
                 },
+                conditional: false,
                 line: 17,
                 column: 35,
             },

@@ -192,3 +192,38 @@ fn refuses_thread(t: Thread, n: u32, x: &[i32], y: &mut [i32]) {
         y[i] = x[i] + 1;
     }
 }
+
+#[kernels("../cu/language.cu")]
+unsafe extern "CUDA" {
+    /// `y[i]` is the sum of `(k + 1) * x[i + k]` for `k <= 2 * radius`.
+    #[host(weigh_thread)]
+    #[requires(n as usize + 2 * radius as usize <= x.len() && n as usize <= y.len())]
+    pub safe fn weigh(n: u32, radius: u32, x: &[f32], y: Out<[f32]>);
+    /// The sum of `n` elements, and `n`.
+    #[host(summarise_grid)]
+    #[requires(n as usize <= x.len() && summary.len() == 2)]
+    pub safe fn summarise(n: u32, x: &[f32], summary: Out<[f32]>);
+    /// `y[i] = x[i] + 1`.
+    #[host(plus_one_thread)]
+    #[requires(n as usize <= x.len() && n as usize <= y.len())]
+    pub safe fn plus_one(n: u32, x: &[f32], y: Out<[f32]>);
+}
+
+fn weigh_thread(t: Thread, n: u32, radius: u32, x: &[f32], y: &mut [f32]) {
+    let i = t.global_x();
+    if i < n as usize {
+        let window = &x[i..=i + 2 * radius as usize];
+        y[i] = window.iter().zip(1_u8..).map(|(x, weight)| f32::from(weight) * x).sum();
+    }
+}
+
+fn summarise_grid(_: Grid, n: u32, x: &[f32], summary: &mut [f32]) {
+    summary.copy_from_slice(&[x[..n as usize].iter().sum(), n as f32]);
+}
+
+fn plus_one_thread(t: Thread, n: u32, x: &[f32], y: &mut [f32]) {
+    let i = t.global_x();
+    if i < n as usize {
+        y[i] = x[i] + 1.0;
+    }
+}

@@ -1,6 +1,7 @@
 //! What the tests share: kernels, checks of errors, and the devices and ring shapes that every pipeline must be right on.
 
 pub mod errors;
+pub mod graphs;
 pub mod kernels;
 
 use thalweg::prelude::*;
@@ -56,6 +57,41 @@ pub fn everywhere(check: impl Fn(&Device, Case) -> Result<()>) {
         let device = small(case.seed.map_or(spec.clone(), |seed| spec.adversarial(seed)));
         leaves_nothing(&device, || check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}")));
     }
+}
+
+/// Runs `check` on the first GPU for every case, or every `THALWEG_EVERY`-th: under a checker each takes long.
+pub fn on_a_gpu(check: impl Fn(&Device, Case) -> Result<()>) {
+    let device = Device::cuda(0).unwrap();
+    let every = std::env::var("THALWEG_EVERY").map_or(1, |every| every.parse().unwrap());
+    for case in cases().step_by(every) {
+        check(&device, case).unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    }
+}
+
+/// Makes two tests of each function: [`everywhere`](fn@everywhere), and [`on_a_gpu`].
+#[macro_export]
+macro_rules! on_both_devices {
+    ($(fn $name:ident($device:ident, $case:ident) $body:block)*) => {$(
+        mod $name {
+            use super::*;
+
+            fn check($device: &Device, $case: $crate::Case) -> thalweg::Result<()> {
+                $body
+                Ok(())
+            }
+
+            #[test]
+            fn simulated() {
+                $crate::everywhere(check);
+            }
+
+            #[test]
+            #[ignore = "needs a CUDA device"]
+            fn on_a_gpu() {
+                $crate::on_a_gpu(check);
+            }
+        }
+    )*};
 }
 
 /// Pinned memory of a [`small`] device, in bytes: few enough that [`leaves_nothing`] can allocate all of it.
@@ -118,4 +154,25 @@ pub fn pinned<T: Pod>(device: &Device, data: &[T]) -> PinnedBuf<T> {
 /// Numbers whose products and sums with small whole numbers are exact.
 pub fn numbers(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i * 37 % 1009) as f32 / 8.0 - 60.0).collect()
+}
+
+/// The options of `$pipeline` for a case: in graph mode for every other one.
+#[macro_export]
+macro_rules! built {
+    ($pipeline:ty, $device:expr, $case:expr) => {{
+        let options = <$pipeline>::options($device).chunk($case.chunk).depth($case.depth);
+        if $case.in_graphs() { options.graph().build()? } else { options.build()? }
+    }};
+}
+
+impl Case {
+    /// Whether the case is to run in graph mode.
+    pub fn in_graphs(&self) -> bool {
+        self.seed.is_some_and(|seed| seed % 3 == 1)
+    }
+
+    /// The lengths of its chunks.
+    pub fn chunks(&self) -> Vec<usize> {
+        (0..self.len).step_by(self.chunk).map(|start| self.chunk.min(self.len - start)).collect()
+    }
 }

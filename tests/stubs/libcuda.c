@@ -5,23 +5,28 @@
  *
  * The record has one line for each call that creates, destroys, enqueues or waits; questions (names, attributes, free
  * memory) and the setting of the current context are left out. Objects have names in the order of their creation,
- * which no run changes: streams s1, s2, ...; events e1, ...; modules m1, ...; device memory d1, ...; page-locked
- * memory h1, ..., and h1+64 for an address inside it. A kernel goes by its own name. A call that fails ends in
- * ` -> code`.
+ * which no run changes: streams s1, s2, ...; events e1, ...; modules m1, ...; graphs g1, ..., their nodes n1, ... and
+ * what is launched of them x1, ...; device memory d1, ...; page-locked memory h1, ..., and h1+64 for an address inside
+ * it. A kernel goes by its own name, the legacy null stream by `null`. A call that fails ends in ` -> code`.
  *
- * Everything happens at once, at the call: copies copy, launches do nothing, waits return. Fresh memory is filled
- * with a pattern, so that a test sees who relies on zeros. What a real driver would refuse is refused: a thread with
+ * Everything happens at once, at the call: copies copy, launches do nothing, waits return, host functions are called, on
+ * a thread of their own. But a wait for a word of memory only holds up the next call that has to do with its stream.
+ * Fresh memory is filled with a pattern, so that a test sees who relies on zeros. What a real driver would refuse is refused: a thread with
  * no current context, a handle that is not live, an address outside of any allocation. So is an asynchronous copy from
  * or to host memory that is not page-locked, which a real driver would do synchronously.
  *
  * record.h has the variables THALWEG_RECORD and THALWEG_FAIL. Also:
  * THALWEG_GPUS=n           how many devices there are; 1 if not set
  * THALWEG_MEMORY=bytes     memory of each device; 1 GiB if not set
+ * THALWEG_DEAF=n           the n-th host function (from 1) and those that follow are never called
+ * THALWEG_NO_MEMORY_WAIT=1 no device can wait for a word of memory
  */
 #include <stdarg.h>
 #include <stdint.h>
 
 #include "record.h"
+
+#include <unistd.h>
 
 enum {
     SUCCESS = 0,
@@ -34,6 +39,7 @@ enum {
     INVALID_CONTEXT = 201,
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
+    NOT_SUPPORTED = 801,
 };
 
 static const struct { int code; const char *name, *description; } errors[] = {
@@ -50,6 +56,7 @@ static const struct { int code; const char *name, *description; } errors[] = {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -75,7 +82,26 @@ typedef struct Object {
     char *memory; /* of 'd' and 'h'; the image of 'm' */
     size_t bytes;
     char name[64]; /* of 'f' */
+    const uint32_t *word; /* what 's' waits for, to be `value` or further on */
+    uint32_t value;
+    struct Object *graph; /* of 'n' and 'x' */
+    struct Node *work; /* of 'n'; of 'x' for each of the graph's nodes, in the order of their creation */
 } Object;
+
+/* The legacy null stream, which has a fixed handle. */
+static Object null_stream = {.kind = 's', .live = 1};
+#define LEGACY ((Object *)1)
+
+/* What a node does: copies rows of bytes, writes words, or nothing (kernels, empty nodes). */
+typedef struct Node {
+    struct Node *next;
+    const Object *node;
+    char kind; /* 'c', 's', 'k' or 'e' */
+    char to_kind, from_kind;
+    uintptr_t to, from;
+    size_t bytes, pitch, word, width, height;
+    unsigned value;
+} Node;
 
 typedef struct { int retained; } Context;
 
@@ -125,6 +151,7 @@ static Object *create(char kind) {
 }
 
 static int is_live(char kind, const void *handle) {
+    if (handle == LEGACY) return kind == 's';
     for (Object *o = objects; o; o = o->older)
         if (o == handle) return o->kind == kind && o->live;
     return 0;
@@ -153,6 +180,11 @@ static Object *holding(char kind, uintptr_t address, size_t bytes) {
 
 static void release(Object *object) {
     object->live = 0;
+    while (object->work) {
+        Node *node = object->work;
+        object->work = node->next;
+        free(node);
+    }
     free(object->memory);
     object->memory = NULL;
 }
@@ -162,6 +194,7 @@ static const char *name_of(char kind, uintptr_t address) {
     static char buffers[4][32];
     static unsigned turn;
     char *buffer = buffers[turn++ % 4];
+    if (kind == 's' && address == (uintptr_t)LEGACY) return "null";
     for (Object *o = objects; o; o = o->older) {
         if (o->kind != kind) continue;
         uintptr_t start = kind == 'd' || kind == 'h' ? (uintptr_t)o->memory : (uintptr_t)o;
@@ -392,15 +425,38 @@ CUresult cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     return done(code, "cuStreamCreateWithPriority s%u flags=%u priority=%d", object->number, flags, priority);
 }
 
+/* Waits for what the stream waits for. Other threads go on meanwhile. */
+static void settle(Object *stream) {
+    enum { MOST_TENTHS_OF_A_MILLISECOND = 200000 };
+    for (int i = 0; stream->word; i++) {
+        if ((int32_t)(__atomic_load_n(stream->word, __ATOMIC_ACQUIRE) - stream->value) >= 0) {
+            stream->word = NULL;
+            return;
+        }
+        if (i == MOST_TENTHS_OF_A_MILLISECOND) {
+            fprintf(stderr, "a stream waits for ever\n");
+            abort();
+        }
+        pthread_mutex_unlock(&lock);
+        usleep(100);
+        pthread_mutex_lock(&lock);
+    }
+}
+
 static CUresult with(const char *symbol, char kind, const void *handle) {
     CUresult code = ready(symbol);
-    return code || is_live(kind, handle) ? code : INVALID_HANDLE;
+    if (code) return code;
+    if (!is_live(kind, handle)) return INVALID_HANDLE;
+    if (kind == 's') settle(handle == LEGACY ? &null_stream : (Object *)handle);
+    return SUCCESS;
 }
 
 CUresult cuStreamDestroy_v2(Object *stream) {
     begin();
     const char *name = NAME('s', stream);
-    CUresult code = with(__func__, 's', stream);
+    /* A stream with work left may be destroyed. */
+    CUresult code = ready(__func__);
+    if (!code && (stream == LEGACY || !is_live('s', stream))) code = INVALID_HANDLE;
     if (!code) release(stream);
     return done(code, "cuStreamDestroy %s", name);
 }
@@ -437,14 +493,63 @@ CUresult cuEventDestroy_v2(Object *event) {
 
 CUresult cuEventRecord(Object *event, Object *stream) {
     begin();
-    CUresult code = with(__func__, 'e', event);
-    if (!code && !is_live('s', stream)) code = INVALID_HANDLE;
+    CUresult code = with(__func__, 's', stream);
+    if (!code && !is_live('e', event)) code = INVALID_HANDLE;
     return done(code, "cuEventRecord %s %s", NAME('e', event), NAME('s', stream));
 }
 
 CUresult cuEventSynchronize(Object *event) {
     begin();
     return done(with(__func__, 'e', event), "cuEventSynchronize %s", NAME('e', event));
+}
+
+/* --- host functions --- */
+
+typedef struct { void (*function)(void *); void *argument; } HostFunction;
+
+static void *call(void *host) {
+    HostFunction *it = host;
+    it->function(it->argument);
+    return NULL;
+}
+
+CUresult cuLaunchHostFunc(Object *stream, void (*function)(void *), void *argument) {
+    static unsigned long functions;
+    begin();
+    CUresult code = with(__func__, 's', stream);
+    if (!code && !function) code = INVALID_VALUE;
+    HostFunction host = {function, argument};
+    int deaf = !code && ++functions >= from_environment("THALWEG_DEAF", ~0ul);
+    code = done(code, "cuLaunchHostFunc %s", NAME('s', stream));
+    if (code || deaf) return code;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, call, &host)) abort();
+    pthread_join(thread, NULL);
+    return code;
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *host, unsigned flags) {
+    begin();
+    CUresult code = ready(__func__);
+    if (!code && (flags || !holding('h', (uintptr_t)host, 1))) code = INVALID_VALUE;
+    if (!code) *device = (uintptr_t)host;
+    return done_quietly(code);
+}
+
+/* Only `at least`, the flags' default. */
+CUresult cuStreamWaitValue32_v2(Object *stream, CUdeviceptr at, uint32_t value, unsigned flags) {
+    begin();
+    CUresult code = with(__func__, 's', stream);
+    if (!code && from_environment("THALWEG_NO_MEMORY_WAIT", 0)) code = NOT_SUPPORTED;
+    if (!code && (flags || at % 4 || !holding('h', (uintptr_t)at, 4))) code = INVALID_VALUE;
+    if (!code) {
+        Object *object = stream == LEGACY ? &null_stream : stream;
+        object->word = (const uint32_t *)(uintptr_t)at;
+        object->value = value;
+    }
+    return done(
+        code, "cuStreamWaitValue32 %s %s %u", NAME('s', stream), name_of('h', (uintptr_t)at), value
+    );
 }
 
 /* --- copies --- */
@@ -609,4 +714,281 @@ CUresult cuLaunchKernel(
         code, "cuLaunchKernel %s <<<(%u, %u, %u), (%u, %u, %u), %u, %s>>>", name, grid_x, grid_y, grid_z, block_x,
         block_y, block_z, shared, NAME('s', stream)
     );
+}
+
+/* --- graphs --- */
+
+/* As CUDA has them. */
+typedef struct {
+    size_t from_x, from_y, from_z, from_lod;
+    int from_type;
+    const void *from_host;
+    CUdeviceptr from_device;
+    void *from_array, *reserved0;
+    size_t from_pitch, from_height, to_x, to_y, to_z, to_lod;
+    int to_type;
+    void *to_host;
+    CUdeviceptr to_device;
+    void *to_array, *reserved1;
+    size_t to_pitch, to_height, width, height, depth;
+} Copy3D;
+
+typedef struct {
+    CUdeviceptr to;
+    size_t pitch;
+    unsigned value, word;
+    size_t width, height;
+} Memset;
+
+typedef struct {
+    Object *function;
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+    void **params, **extra;
+    void *kernel, *context;
+} Launch;
+
+enum { MEMORY_HOST = 1, MEMORY_DEVICE = 2 };
+
+/* Words of a line: ` after n1 n2`. */
+static const char *after_text(Object **after, size_t count) {
+    static char text[160];
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s n%u", i ? "" : " after", after[i]->number);
+    return text;
+}
+
+static CUresult adding(const char *symbol, Object *graph, Object **after, size_t count) {
+    CUresult code = with(symbol, 'g', graph);
+    for (size_t i = 0; !code && i < count; i++) {
+        if (!is_live('n', after[i]) || after[i]->graph != graph) code = INVALID_VALUE;
+        for (size_t j = 0; j < i; j++)
+            if (after[i] == after[j]) code = INVALID_VALUE;
+    }
+    return code;
+}
+
+static Object *add_node(Object *graph, Node work) {
+    Object *object = create('n');
+    object->graph = graph;
+    object->work = malloc(sizeof work);
+    if (!object->work) abort();
+    work.node = object;
+    work.next = NULL;
+    *object->work = work;
+    return object;
+}
+
+/* Plain rows only: one row of bytes from one place to another. */
+static CUresult copy_work(const Copy3D *copy, Node *work) {
+    memset(work, 0, sizeof *work);
+    work->kind = 'c';
+    work->to_kind = copy->to_type == MEMORY_DEVICE ? 'd' : 'h';
+    work->from_kind = copy->from_type == MEMORY_DEVICE ? 'd' : 'h';
+    work->to = copy->to_type == MEMORY_DEVICE ? (uintptr_t)copy->to_device : (uintptr_t)copy->to_host;
+    work->from = copy->from_type == MEMORY_DEVICE ? (uintptr_t)copy->from_device : (uintptr_t)copy->from_host;
+    work->bytes = copy->width;
+    int plain = copy->height == 1 && copy->depth == 1 && !copy->from_x && !copy->to_x && copy->width;
+    if (!plain || !holding(work->to_kind, work->to, work->bytes)) return INVALID_VALUE;
+    return holding(work->from_kind, work->from, work->bytes) ? SUCCESS : INVALID_VALUE;
+}
+
+static CUresult memset_work(const Memset *set, Node *work) {
+    memset(work, 0, sizeof *work);
+    work->kind = 's';
+    work->to = (uintptr_t)set->to;
+    work->pitch = set->pitch;
+    work->word = set->word;
+    work->width = set->width;
+    work->height = set->height;
+    work->value = set->value;
+    if (!set->width || !set->height || set->to % set->word) return INVALID_VALUE;
+    size_t bytes = (set->height - 1) * set->pitch + set->width * set->word;
+    return holding('d', work->to, bytes) ? SUCCESS : INVALID_VALUE;
+}
+
+CUresult cuGraphCreate(void **graph, unsigned flags) {
+    begin();
+    CUresult code = ready(__func__);
+    if (!code && flags) code = INVALID_VALUE;
+    if (code) return done(code, "cuGraphCreate");
+    Object *object = create('g');
+    *graph = object;
+    return done(code, "cuGraphCreate g%u", object->number);
+}
+
+CUresult cuGraphDestroy(Object *graph) {
+    begin();
+    const char *name = NAME('g', graph);
+    CUresult code = with(__func__, 'g', graph);
+    for (Object *o = objects; !code && o; o = o->older)
+        if (o->kind == 'n' && o->live && o->graph == graph) release(o);
+    if (!code) release(graph);
+    return done(code, "cuGraphDestroy %s", name);
+}
+
+CUresult cuGraphAddEmptyNode(void **node, Object *graph, Object **after, size_t count) {
+    begin();
+    CUresult code = adding(__func__, graph, after, count);
+    if (code) return done(code, "cuGraphAddEmptyNode %s", NAME('g', graph));
+    Object *object = add_node(graph, (Node){.kind = 'e'});
+    *node = object;
+    return done(code, "cuGraphAddEmptyNode g%u n%u%s", graph->number, object->number, after_text(after, count));
+}
+
+CUresult cuGraphAddMemcpyNode(
+    void **node, Object *graph, Object **after, size_t count, const Copy3D *params, Context *context
+) {
+    begin();
+    Node work;
+    CUresult code = adding(__func__, graph, after, count);
+    if (!code && context != current) code = INVALID_CONTEXT;
+    if (!code) code = copy_work(params, &work);
+    if (code) return done(code, "cuGraphAddMemcpyNode %s", NAME('g', graph));
+    Object *object = add_node(graph, work);
+    *node = object;
+    return done(
+        code, "cuGraphAddMemcpyNode g%u n%u %s %s %zu%s", graph->number, object->number,
+        name_of(work.to_kind, work.to), name_of(work.from_kind, work.from), work.bytes, after_text(after, count)
+    );
+}
+
+CUresult cuGraphAddMemsetNode(
+    void **node, Object *graph, Object **after, size_t count, const Memset *params, Context *context
+) {
+    begin();
+    Node work;
+    CUresult code = adding(__func__, graph, after, count);
+    if (!code && context != current) code = INVALID_CONTEXT;
+    if (!code) code = memset_work(params, &work);
+    if (code) return done(code, "cuGraphAddMemsetNode %s", NAME('g', graph));
+    Object *object = add_node(graph, work);
+    *node = object;
+    return done(
+        code, "cuGraphAddMemsetNode g%u n%u %s %x of %zu, %zu x %zu every %zu%s", graph->number, object->number,
+        name_of('d', work.to), work.value, work.word, work.width, work.height, work.pitch, after_text(after, count)
+    );
+}
+
+static CUresult check_launch(const Launch *launch) {
+    if (!is_live('f', launch->function)) return INVALID_HANDLE;
+    return launch->params && !launch->extra && !launch->kernel ? SUCCESS : INVALID_VALUE;
+}
+
+CUresult cuGraphAddKernelNode_v2(void **node, Object *graph, Object **after, size_t count, const Launch *params) {
+    begin();
+    CUresult code = adding(__func__, graph, after, count);
+    if (!code) code = check_launch(params);
+    if (code) return done(code, "cuGraphAddKernelNode %s", NAME('g', graph));
+    Object *object = add_node(graph, (Node){.kind = 'k'});
+    *node = object;
+    return done(
+        code, "cuGraphAddKernelNode g%u n%u %s <<<(%u, %u, %u), (%u, %u, %u), %u>>>%s", graph->number, object->number,
+        params->function->name, params->grid_x, params->grid_y, params->grid_z, params->block_x, params->block_y,
+        params->block_z, params->shared, after_text(after, count)
+    );
+}
+
+CUresult cuGraphInstantiateWithFlags(void **executable, Object *graph, unsigned long long flags) {
+    begin();
+    CUresult code = with(__func__, 'g', graph);
+    if (!code && flags) code = INVALID_VALUE;
+    if (code) return done(code, "cuGraphInstantiateWithFlags %s", NAME('g', graph));
+    Object *object = create('x');
+    object->graph = graph;
+    /* The list of objects has the latest first: each goes before those that come after it. */
+    for (Object *o = objects; o; o = o->older) {
+        if (o->kind != 'n' || !o->live || o->graph != graph) continue;
+        Node *node = malloc(sizeof *node);
+        if (!node) abort();
+        *node = *o->work;
+        node->next = object->work;
+        object->work = node;
+    }
+    *executable = object;
+    return done(code, "cuGraphInstantiateWithFlags x%u g%u", object->number, graph->number);
+}
+
+CUresult cuGraphExecDestroy(Object *executable) {
+    begin();
+    const char *name = NAME('x', executable);
+    CUresult code = with(__func__, 'x', executable);
+    if (!code) release(executable);
+    return done(code, "cuGraphExecDestroy %s", name);
+}
+
+/* The executable's copy of a node of this kind. */
+static CUresult node_of(const char *symbol, Object *executable, const Object *node, char kind, Node **found) {
+    CUresult code = with(symbol, 'x', executable);
+    if (code) return code;
+    for (*found = executable->work; *found; *found = (*found)->next)
+        if ((*found)->node == node) return is_live('n', node) && (*found)->kind == kind ? SUCCESS : INVALID_VALUE;
+    return INVALID_VALUE;
+}
+
+static void change(Node *node, Node work) {
+    work.next = node->next;
+    work.node = node->node;
+    *node = work;
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(Object *executable, Object *node, const Copy3D *params, Context *context) {
+    begin();
+    Node *found, work;
+    CUresult code = node_of(__func__, executable, node, 'c', &found);
+    if (!code && context != current) code = INVALID_CONTEXT;
+    if (!code) code = copy_work(params, &work);
+    if (code) return done(code, "cuGraphExecMemcpyNodeSetParams %s %s", NAME('x', executable), NAME('n', node));
+    change(found, work);
+    return done(
+        code, "cuGraphExecMemcpyNodeSetParams x%u n%u %s %s %zu", executable->number, node->number,
+        name_of(work.to_kind, work.to), name_of(work.from_kind, work.from), work.bytes
+    );
+}
+
+/* Of one row only, as the real one. */
+CUresult cuGraphExecMemsetNodeSetParams(Object *executable, Object *node, const Memset *params, Context *context) {
+    begin();
+    Node *found, work;
+    CUresult code = node_of(__func__, executable, node, 's', &found);
+    if (!code && context != current) code = INVALID_CONTEXT;
+    if (!code) code = memset_work(params, &work);
+    if (!code && (work.height > 1 || found->height > 1)) code = INVALID_VALUE;
+    if (code) return done(code, "cuGraphExecMemsetNodeSetParams %s %s", NAME('x', executable), NAME('n', node));
+    change(found, work);
+    return done(
+        code, "cuGraphExecMemsetNodeSetParams x%u n%u %s %x of %zu, %zu", executable->number, node->number,
+        name_of('d', work.to), work.value, work.word, work.width
+    );
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(Object *executable, Object *node, const Launch *params) {
+    begin();
+    Node *found;
+    CUresult code = node_of(__func__, executable, node, 'k', &found);
+    if (!code) code = check_launch(params);
+    if (code) return done(code, "cuGraphExecKernelNodeSetParams %s %s", NAME('x', executable), NAME('n', node));
+    return done(
+        code, "cuGraphExecKernelNodeSetParams x%u n%u %s <<<(%u, %u, %u), (%u, %u, %u), %u>>>", executable->number,
+        node->number, params->function->name, params->grid_x, params->grid_y, params->grid_z, params->block_x,
+        params->block_y, params->block_z, params->shared
+    );
+}
+
+CUresult cuGraphLaunch(Object *executable, Object *stream) {
+    begin();
+    CUresult code = with(__func__, 'x', executable);
+    if (!code && !is_live('s', stream)) code = INVALID_HANDLE;
+    for (Node *node = code ? NULL : executable->work; node; node = node->next) {
+        if (node->kind == 'c') {
+            int held = holding(node->to_kind, node->to, node->bytes) && holding(node->from_kind, node->from, node->bytes);
+            if (!held) code = INVALID_VALUE;
+            else memmove((void *)node->to, (const void *)node->from, node->bytes);
+        }
+        for (size_t row = 0; node->kind == 's' && row < node->height; row++)
+            for (size_t i = 0; i < node->width; i++)
+                memcpy((char *)node->to + row * node->pitch + i * node->word, &node->value, node->word);
+    }
+    return done(code, "cuGraphLaunch %s %s", NAME('x', executable), NAME('s', stream));
 }

@@ -182,6 +182,101 @@ fn copy_on_the_device() {
     );
 }
 
+#[test]
+fn conditions_and_loops() {
+    check(
+        "conditions-and-loops",
+        "
+        pipeline Refine {
+            param turns: u32;
+            param refine: bool;
+            input x: [f32];
+            output y: [f32];
+            device t: [f32];
+            chunk c = 1 << 20;
+            stream up;
+            stream math;
+            stream down;
+            stage load on up { copy x -> dx; }
+            stage work on math {
+                if refine || c.index == 0 {
+                    copy dx -> t;
+                    if c.len > 1 { fill dx = 0.0; }
+                    repeat turns {
+                        twice<<<blocks(c.len, 256), 256>>>(c.len as u32, &mut t);
+                        if turns > 8 { halve<<<blocks(c.len, 256), 256>>>(c.len as u32, &mut t); }
+                        else { add<<<blocks(c.len, 256), 256>>>(c.len as u32, &dx, &mut t); }
+                    }
+                } else {
+                    fill t = 7.0;
+                }
+            }
+            stage store on down { copy t -> y; }
+        }",
+    );
+}
+
+#[test]
+fn functions_on_the_host() {
+    check(
+        "functions-on-the-host",
+        "
+        pipeline Through {
+            param factor: f32;
+            param told: Sender<usize>;
+            input x: [f32];
+            output y: [f32];
+            host h: [f32];
+            chunk c = auto;
+            stage load { copy x -> dx; }
+            stage fft { call fft::forward(c.len, &mut dx); copy dx -> h; }
+            stage cpu { host window(c.start, 2.0 * factor, &mut h); }
+            stage store { copy h -> dy; copy dy -> y; then |c| told.send(c.index); }
+        }",
+    );
+}
+
+#[test]
+fn halos_and_results_by_chunk() {
+    check(
+        "halos-and-results-by-chunk",
+        "
+        pipeline Blur {
+            param radius: usize;
+            input x: [f32] halo radius = clamp;
+            output y: mapped [f32];
+            output s: [f32; 2] per chunk;
+            device sums: [f32; 2] per chunk;
+            chunk c = 4096;
+            stage load { copy x -> dx; }
+            stage blur { blur<<<blocks(c.len, 256), 256>>>(c.len as u32, radius as u32, &dx, out y); }
+            stage sum { sum<<<1, 256>>>(c.len as u32, &y, out sums); }
+            stage store { copy sums -> s; }
+        }",
+    );
+}
+
+#[test]
+fn generic_and_in_graphs() {
+    check(
+        "generic-and-in-graphs",
+        "
+        pub pipeline Scale<T: Pod, const K: usize>
+        where
+            T: Into<f64>,
+        {
+            param by: f64;
+            inout y: [T; K];
+            chunk c = auto;
+            depth = 4;
+            mode = graph;
+            stage load { copy y -> dy; }
+            stage scale { scale::<T><<<blocks(K * c.len, 256), 256>>>((K * c.len) as u32, by, &mut dy); }
+            stage store { copy dy -> y; }
+        }",
+    );
+}
+
 /// Every expansion in the folder belongs to a test.
 #[test]
 fn none_is_stale() {

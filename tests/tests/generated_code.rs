@@ -14,7 +14,7 @@ use thalweg_tests::kernels::axpy_each;
 use thalweg_tests::{leaves_nothing, numbers, pinned, small};
 
 const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan { stage: 0, stream: 0, text, kind, line: 1, column: 1 }
+    OperationPlan { stage: 0, stream: 0, text, kind, conditional: false, line: 1, column: 1 }
 }
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
@@ -32,8 +32,8 @@ static PLAN: Plan = Plan {
     line: 1,
     column: 1,
     streams: &[
-        StreamPlan { name: "used", priority: Priority::Default, per_slot: false },
-        StreamPlan { name: "unused", priority: Priority::Default, per_slot: false },
+        StreamPlan { name: "used", priority: Priority::Default, per_slot: false, null: false },
+        StreamPlan { name: "unused", priority: Priority::Default, per_slot: false, null: false },
     ],
     stages: &["all"],
     hosts: &[host("x", false), host("y", true)],

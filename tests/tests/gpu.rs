@@ -329,3 +329,20 @@ fn more_device_memory_than_there_is() {
     assert!(*free > 0 && free < requested);
     Saxpy::new(&device).expect("a pipeline that fits");
 }
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_device_buffer_keeps_what_it_is_given() {
+    let device = Device::cuda(0).expect("a GPU");
+    // Several pieces, the last one a part.
+    let numbers: Vec<u64> = (0..3_000_001).collect();
+    let mut buffer = DeviceBuf::from_slice(&device, &numbers).expect("device memory");
+    assert!(buffer.to_vec().expect("a copy") == numbers);
+    buffer.copy_from_slice(&vec![7; numbers.len()]).expect("a copy");
+    let mut back = numbers;
+    buffer.copy_to_slice(&mut back).expect("a copy");
+    assert!(back.iter().all(|&number| number == 7));
+    let zeroed = DeviceBuf::<[u8; 3]>::zeroed(&device, 1001).expect("device memory");
+    assert!(zeroed.to_vec().expect("a copy").iter().all(|&bytes| bytes == [0; 3]));
+    assert!(DeviceBuf::<f32>::zeroed(&device, 0).expect("nothing").to_vec().expect("nothing").is_empty());
+}

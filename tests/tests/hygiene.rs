@@ -97,6 +97,70 @@ fn no_implicit_prelude() {
     assert_eq!(y, times(2.0));
 }
 
+/// The same for operations that are no copy and no launch, for blocks, and for a pipeline with parameters of its own.
+mod no_prelude_in_the_language {
+    #![no_implicit_prelude]
+
+    use ::renamed::{DeviceSliceMut, Enqueue, Pod, Result};
+
+    ::renamed::stream_pipeline! {
+        #![crate = ::renamed]
+        pub(super) pipeline Scale<T: Pod, const TURNS: u32> {
+            param by: f32;
+            param told: ::std::sync::mpsc::Sender<usize>;
+            param again: bool;
+            inout y: [f32];
+            input x: [f32] halo 2 = wrap;
+            output ends: [f32; 2] per chunk;
+            output seen: mapped [f32] per chunk;
+            output z: [T];
+            device t: [f32; 2] per chunk;
+            device dz: [T];
+            host h: [f32];
+            chunk c = 7;
+            mode = graph;
+            stage load { copy y -> dy; copy x -> dx; copy dx -> _dx; fill t = 1.0; fill dz = T::zeroed(); }
+            stage scale {
+                if again { repeat TURNS { call double(&mut dy); } } else { call double(&mut dy); }
+                if again && c.len > 1 { call double(&mut dy); } else if again { call double(&mut dy); }
+            }
+            stage cpu { copy dy -> h; host super::scale_on_host(by, &mut h); host count(&h, c.index, out seen); copy h -> hy; }
+            stage store { copy hy -> y; copy t -> ends; copy dz -> z; then |c| told.send(c.index); }
+        }
+    }
+
+    fn double(queue: &Enqueue<'_>, y: DeviceSliceMut<'_, f32>) -> Result<()> {
+        queue.simulate((y,), |(y,)| {
+            for y in y {
+                *y *= 2.0;
+            }
+        })
+    }
+
+    fn count(h: &[f32], index: usize, seen: &mut [f32]) {
+        seen[0] = (h.len() + index) as f32;
+    }
+}
+
+fn scale_on_host(by: f32, y: &mut [f32]) {
+    y.iter_mut().for_each(|y| *y *= by);
+}
+
+#[test]
+fn no_implicit_prelude_in_the_language() {
+    let device = device();
+    let mut pipeline = no_prelude_in_the_language::Scale::<u8, 2>::new(&device).unwrap();
+    for (again, factor) in [(true, 24.0), (false, 6.0)] {
+        let (mut y, mut ends, mut z) = (numbers(), [0.0; 16], vec![7; ITEMS]);
+        let mut seen = renamed::PinnedBuf::zeroed(&device, 8).unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        pipeline.run(3.0, sender, again, &mut y, &numbers(), &mut ends, &mut seen, &mut z).unwrap();
+        assert_eq!((y, ends, z), (times(factor), [1.0; 16], vec![0; ITEMS]));
+        assert_eq!(seen[..], [7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 8.0]);
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+    }
+}
+
 /// What a strict crate denies. Missing documentation is the user's: the pipeline has its own.
 #[deny(warnings, unsafe_code, unused, missing_docs, unreachable_pub, nonstandard_style, rust_2018_idioms)]
 #[deny(unused_qualifications, unused_lifetimes, single_use_lifetimes, missing_debug_implementations)]
@@ -119,6 +183,59 @@ mod strict {
             stage store { copy dy -> y; }
         }
     }
+}
+
+/// The same of the forms that are no copy and no launch.
+#[deny(warnings, unsafe_code, unused, missing_docs, unreachable_pub, nonstandard_style, rust_2018_idioms)]
+#[deny(unused_qualifications, unused_lifetimes, single_use_lifetimes, missing_debug_implementations)]
+#[deny(let_underscore_drop, trivial_casts, trivial_numeric_casts, unused_results, elided_lifetimes_in_paths)]
+#[deny(explicit_outlives_requirements, missing_copy_implementations, unit_bindings, variant_size_differences)]
+mod strict_language {
+    use renamed::{Pod, blocks, stream_pipeline};
+
+    use super::kernels::scale;
+    use super::scale_on_host;
+
+    stream_pipeline! {
+        #![crate = ::renamed]
+        /// Multiplies, some chunks twice, and tells of each.
+        pub(crate) pipeline Scale<T: Pod> {
+            param a: f32;
+            param told: std::sync::mpsc::Sender<usize>;
+            inout y: [f32];
+            output z: [T];
+            device dz: [T];
+            host h: [f32];
+            chunk c = 7;
+            sync = manual;
+            stream s;
+            stream tell;
+            stage all on s {
+                copy y -> dy;
+                if c.index == 0 || a > 2.0 {
+                    repeat 2 { scale<<<blocks(c.len, 32), 32>>>(c.len as u32, a, &mut dy); }
+                } else { fill dz = T::zeroed(); }
+                copy dy -> h;
+                host scale_on_host(a, &mut h);
+                copy h -> hy;
+                copy hy -> y;
+                fill dz = T::zeroed();
+                copy dz -> z;
+                record stored;
+            }
+            // Nothing stands before it on its stream, but it waits.
+            stage tell on tell { wait stored; then |c| told.send(c.index); }
+        }
+    }
+}
+
+#[test]
+fn denied_lints_in_the_language() {
+    let (mut y, mut z) = (numbers(), vec![7_u16; ITEMS]);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    strict_language::Scale::new(&device()).unwrap().run(3.0, sender, &mut y, &mut z).unwrap();
+    assert_eq!((y, z), (times(27.0), vec![0; ITEMS]));
+    assert_eq!(receiver.iter().sum::<usize>(), 28);
 }
 
 #[test]
@@ -278,6 +395,77 @@ fn data_called_as_locals() {
     let mut pipeline = data::Scale::options(&device()).chunk(7).build().unwrap();
     pipeline.run(&mut a, &mut b, &mut c, &mut d).unwrap();
     assert_eq!([&a[..], &b, &c, &d], [2.0, 3.0, 4.0, 5.0].map(|by| times(by)[..49].to_vec()));
+}
+
+/// Everything called as what is generated for functions and blocks.
+mod blocks_and_functions {
+    use std::sync::mpsc::Sender;
+
+    use renamed::{DeviceSliceMut, Enqueue, Result, stream_pipeline};
+
+    fn host(value: f32, factor: f32, value_0: &mut [f32]) {
+        value_0.iter_mut().for_each(|y| *y *= value * factor);
+    }
+
+    fn then(queue: &Enqueue<'_>, factor: f32, y: DeviceSliceMut<'_, f32>) -> Result<()> {
+        queue.simulate((y,), move |(y,)| y.iter_mut().for_each(|y| *y *= factor))
+    }
+
+    stream_pipeline! {
+        #![crate = ::renamed]
+        pub(super) pipeline Scale {
+            param if_refine: f32;
+            param refine: bool;
+            param taken: bool;
+            param host_then: f32;
+            param value_1: Sender<usize>;
+            inout call: [f32];
+            inout otherwise: [f32];
+            inout value: [f32];
+            host value_0: [f32];
+            host then: [f32];
+            chunk repeat = 7;
+            stream taken;
+            stream host;
+            stage call on taken { copy call -> if_refine_2; copy otherwise -> run; copy value -> copy_then; }
+            stage then on taken {
+                if refine {
+                    if taken || refine { call then(2.0, &mut run); }
+                    repeat 2 { if taken { call then(host_then, &mut run); } else { call then(3.0, &mut run); } }
+                } else { call then(if_refine, &mut copy_then); }
+                call then(if_refine, &mut if_refine_2);
+            }
+            stage host on host {
+                copy if_refine_2 -> value_0;
+                host host(host_then, if_refine, &mut value_0);
+                copy copy_then -> then;
+                host host(1.0, host_then, &mut then);
+            }
+            stage store on host {
+                copy value_0 -> host_host;
+                copy host_host -> call;
+                copy run -> otherwise;
+                copy then -> call_then;
+                copy call_then -> value;
+                then |repeat| value_1.send(repeat.len);
+                then move |then| { let _unused = then.index; };
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_and_functions_called_as_locals() {
+    let mut pipeline = blocks_and_functions::Scale::new(&device()).unwrap();
+    for (refine, taken, second, third) in
+        [(true, true, 50.0, 5.0), (true, false, 18.0, 5.0), (false, true, 1.0, 10.0)]
+    {
+        let (mut a, mut b, mut c) = (numbers(), numbers(), numbers());
+        let (sender, receiver) = std::sync::mpsc::channel();
+        pipeline.run(2.0, refine, taken, 5.0, sender, &mut a, &mut b, &mut c).unwrap();
+        assert_eq!([a, b, c], [20.0, second, third].map(times), "{refine} {taken}");
+        assert_eq!(receiver.iter().sum::<usize>(), ITEMS);
+    }
 }
 
 /// Kernels called as generated fields and locals are, two of one name.

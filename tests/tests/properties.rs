@@ -80,12 +80,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn saxpy_is_a_loop(case in any_case(), a in -8..8_i8, again in 0..300_usize) {
+    fn saxpy_is_a_loop(
+        case in any_case(),
+        graph in any::<bool>(),
+        a in -8..8_i8,
+        again in 0..300_usize,
+    ) {
         on_device(case, |device| {
             let Case { chunk, depth, pinned_in, pinned_out, .. } = case;
             let a = f32::from(a);
-            let mut pipeline = Saxpy::options(device).chunk(chunk).depth(depth).build().map_err(failed)?;
-            // The second run finds the ring and the staging of the first.
+            let options = Saxpy::options(device).chunk(chunk).depth(depth);
+            let mut pipeline = if graph { options.graph() } else { options }.build().map_err(failed)?;
+            // The second run finds the ring, the staging and the graphs of the first.
             for len in [case.len, again] {
                 let (x, start) = (numbers(len), numbers(3 * len).split_off(2 * len));
                 let (report, y) = read!(device, pinned_in, x.clone(), |x| {
@@ -99,10 +105,11 @@ proptest! {
     }
 
     #[test]
-    fn shapes_are_loops(case in any_case(), k in 1..7_usize, copies in 1..5_usize) {
+    fn shapes_are_loops(case in any_case(), graph in any::<bool>(), k in 1..7_usize, copies in 1..5_usize) {
         on_device(case, |device| {
             let Case { len, chunk, depth, pinned_in, pinned_out, .. } = case;
-            let mut pipeline = Shaped::options(device).chunk(chunk).depth(depth).build().map_err(failed)?;
+            let options = Shaped::options(device).chunk(chunk).depth(depth);
+            let mut pipeline = if graph { options.graph() } else { options }.build().map_err(failed)?;
             let rows = numbers(len * k);
             let x: Vec<i32> = (0..len as i32).map(|i| i * i - 1000).collect();
             let mut sums = vec![f32::NAN; len * copies];

@@ -62,8 +62,8 @@ fn every_case_says_what_is_misused() {
 /// One problem is one error, and none follows outside the macro. Ours have a code.
 #[test]
 fn one_problem_is_one_error() {
-    // Cases that show two mistakes.
-    const TWO: [&str; 2] = ["two-mistakes", "syntax-two-errors"];
+    // Cases that show two mistakes; and one of which rustc says that it is wrong of the type, and of the type's method.
+    const TWO: [&str; 3] = ["two-mistakes", "syntax-two-errors", "shape-element-not-plain-data"];
     for stderr in files("ui", "stderr").into_iter().chain(files("ui/rustc", "stderr")) {
         let name = stderr.file_stem().and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let text = std::fs::read_to_string(&stderr).expect("a `.stderr` can be read");
@@ -75,6 +75,75 @@ fn one_problem_is_one_error() {
             stderr.parent().is_some_and(|folder| folder.ends_with("ui")) || name.starts_with("warning-");
         assert!(!ours || errors.iter().all(|line| line.contains("TW")), "{name}: {errors:?}");
     }
+}
+
+/// What goes wrong with streams by hand, by the tutorials and by experience, and the cases that cannot be compiled.
+const PITFALLS: [(&str, &[&str]); 13] = [
+    (
+        "a result is used before the device has been waited for",
+        &["rustc/run-result-used-before-it-is-complete", "rustc/then-reads-a-buffer"],
+    ),
+    ("a copy is read on another stream that does not wait for it", &["manual-read-after-write"]),
+    ("a host buffer is changed while its copy is in flight", &["rustc/run-input-changed-in-flight"]),
+    ("a host buffer is freed while its copy is in flight", &["rustc/run-input-dropped-in-flight"]),
+    (
+        "pageable memory in an asynchronous copy",
+        &["rustc/run-vec-for-pinned-input", "rustc/run-vec-for-pinned-output"],
+    ),
+    ("pageable memory in a kernel", &["rustc/run-vec-for-mapped-input", "launch-host-data"]),
+    ("a block of more than 1,024 threads", &["launch-block-of-2048", "launch-block-product"]),
+    ("a launch has too few or too many parameters", &["launch-one-value", "launch-five-values"]),
+    (
+        "a kernel has too few or too many arguments",
+        &["rustc/launch-too-few-arguments", "rustc/launch-too-many-arguments"],
+    ),
+    ("a host function calls CUDA", &["rustc/host-function-calls-cuda"]),
+    ("an event is waited for, but never recorded", &["manual-never-recorded"]),
+    ("streams wait for each other", &["manual-cycle"]),
+    (
+        "a race: each kind of two accesses, within a chunk and from chunk to chunk",
+        &[
+            "manual-read-after-write",
+            "manual-write-after-read",
+            "manual-write-after-write",
+            "manual-write-after-read-of-the-slot",
+            "manual-carry",
+        ],
+    ),
+];
+
+#[test]
+fn every_pitfall_has_a_case() {
+    for (pitfall, cases) in PITFALLS {
+        for case in cases {
+            let stderr = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("ui/{case}.stderr"));
+            let text = std::fs::read_to_string(stderr).unwrap_or_default();
+            assert!(text.starts_with("error"), "{pitfall}: {case} is no error");
+        }
+    }
+}
+
+/// Enough of them, and each a case of its own.
+#[test]
+fn so_much_is_refused() {
+    let is_warning = |path: &&PathBuf| {
+        path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("warning-"))
+    };
+    let (ours, rustcs) = (files("ui", "stderr"), files("ui/rustc", "stderr"));
+    let warnings = rustcs.iter().filter(is_warning).count();
+    let (ours_count, rustcs_count) = (ours.len(), rustcs.len() - warnings);
+    let mut codes = BTreeSet::new();
+    for stderr in ours.iter().chain(&rustcs) {
+        let text = std::fs::read_to_string(stderr).expect("a `.stderr` can be read");
+        let at = text.match_indices("TW").map(|(at, _)| &text[at..]);
+        codes.extend(at.filter_map(|code| code.get(..6)).map(str::to_owned));
+    }
+    println!(
+        "{ours_count} errors in our words, {rustcs_count} in rustc's, {warnings} warnings; {} codes",
+        codes.len()
+    );
+    assert!(ours_count + rustcs_count >= 70, "{ours_count} and {rustcs_count} errors");
+    assert!(warnings >= 15, "{warnings} warnings");
 }
 
 /// `1.95.0`

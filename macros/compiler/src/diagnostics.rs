@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Attribute;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +57,18 @@ impl Diagnostic {
 
 /// Diagnostics in the order in which they were found.
 #[derive(Debug, Default)]
-pub struct Diagnostics(Vec<Diagnostic>);
+pub struct Diagnostics {
+    found: Vec<Diagnostic>,
+    /// `#[allow(…)]` of what they are about.
+    allowed: TokenStream,
+}
 
 impl Diagnostics {
+    /// Warnings are emitted under these attributes.
+    pub fn allow<'a>(&mut self, attributes: impl Iterator<Item = &'a Attribute>) {
+        self.allowed.extend(attributes.map(ToTokens::to_token_stream));
+    }
+
     /// Adds an error that points at `at`.
     pub fn error(
         &mut self,
@@ -80,9 +90,9 @@ impl Diagnostics {
     }
 
     fn push(&mut self, level: Level, code: &'static str, at: impl ToTokens, text: String) -> &mut Diagnostic {
-        self.0.push(Diagnostic { level, code, at: at.into_token_stream(), text });
-        let last = self.0.len() - 1;
-        &mut self.0[last]
+        self.found.push(Diagnostic { level, code, at: at.into_token_stream(), text });
+        let last = self.found.len() - 1;
+        &mut self.found[last]
     }
 
     /// Adds what syn's parser says.
@@ -96,60 +106,64 @@ impl Diagnostics {
 
     /// Whether there are errors: the barrier between two phases.
     pub fn has_errors(&self) -> bool {
-        self.0.iter().any(|diagnostic| diagnostic.level == Level::Error)
+        self.found.iter().any(|diagnostic| diagnostic.level == Level::Error)
     }
 
     /// Whether one has this code.
     pub fn has(&self, code: &str) -> bool {
-        self.0.iter().any(|diagnostic| diagnostic.code == code)
+        self.found.iter().any(|diagnostic| diagnostic.code == code)
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.0.iter()
+        self.found.iter()
     }
 
     /// What the macro expands to so that rustc shows them, in the order of the source.
     pub fn emit(&self) -> TokenStream {
-        self.ordered().into_iter().map(emit).collect()
+        self.ordered().into_iter().map(|diagnostic| self.tokens(diagnostic)).collect()
     }
 
     /// As [`emit`](Self::emit), the last error apart, as an expression.
     pub fn emit_with_expression(&self) -> (TokenStream, TokenStream) {
         let mut all = self.ordered();
         let last = all.iter().rposition(|diagnostic| diagnostic.level == Level::Error);
-        let last = last.map(|last| emit(all.remove(last)));
-        (all.into_iter().map(emit).collect(), last.unwrap_or_else(|| quote!(0)))
+        let last = last.map(|last| self.tokens(all.remove(last)));
+        (
+            all.into_iter().map(|diagnostic| self.tokens(diagnostic)).collect(),
+            last.unwrap_or_else(|| quote!(0)),
+        )
     }
 
     fn ordered(&self) -> Vec<&Diagnostic> {
         // Beside an error a warning is often its consequence, and its advice the opposite of what mends it.
         let errors = self.has_errors();
         let shown = |diagnostic: &&Diagnostic| !errors || diagnostic.level == Level::Error;
-        let mut all: Vec<_> = self.0.iter().filter(shown).collect();
+        let mut all: Vec<_> = self.found.iter().filter(shown).collect();
         all.sort_by_key(|diagnostic| diagnostic.place());
         all
     }
-}
 
-fn emit(diagnostic: &Diagnostic) -> TokenStream {
-    let message = diagnostic.message();
-    match diagnostic.level {
-        Level::Error => syn::Error::new_spanned(&diagnostic.at, message).to_compile_error(),
-        Level::Warning => {
-            // A stable compiler takes no warnings from a macro, but it warns of each use of a deprecated constant, at
-            // the span of the use.
-            let span =
-                diagnostic.at.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
-            let name = Ident::new(diagnostic.code, Span::mixed_site().located_at(span));
-            // The name says the code already: "use of deprecated constant `_::TW0205`: …".
-            let message = &diagnostic.text;
-            quote_spanned! {Span::mixed_site()=>
-                const _: () = {
-                    #[deprecated(note = #message)]
-                    const #name: () = ();
-                    #name
-                };
+    fn tokens(&self, diagnostic: &Diagnostic) -> TokenStream {
+        let message = diagnostic.message();
+        match diagnostic.level {
+            Level::Error => syn::Error::new_spanned(&diagnostic.at, message).to_compile_error(),
+            Level::Warning => {
+                // A stable compiler takes no warnings from a macro, but it warns of each use of a deprecated constant,
+                // at the span of the use.
+                let first = diagnostic.at.clone().into_iter().next();
+                let span = first.map_or_else(Span::call_site, |token| token.span());
+                let name = Ident::new(diagnostic.code, Span::mixed_site().located_at(span));
+                // The name says the code already: "use of deprecated constant `_::TW0205`: …".
+                let (message, allowed) = (&diagnostic.text, &self.allowed);
+                quote_spanned! {Span::mixed_site()=>
+                    #allowed
+                    const _: () = {
+                        #[deprecated(note = #message)]
+                        const #name: () = ();
+                        #name
+                    };
+                }
             }
         }
     }

@@ -30,6 +30,8 @@ pub fn stream_pipeline(input: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let Some(pipeline) = syntax::parse(input, &mut diagnostics) else { return diagnostics.emit() };
     let stub = codegen::Stub::of(&pipeline);
+    // On the pipeline, it is of the warnings about it.
+    diagnostics.allow(pipeline.attrs.iter().filter(|attr| attr.path().is_ident("allow")));
     // Resolving what was not parsed would report names as missing whose declarations were misread.
     let misread = diagnostics.has_errors();
     let expanded = if misread { None } else { expand(pipeline, &mut diagnostics) };
@@ -50,9 +52,10 @@ fn expand(pipeline: syntax::Pipeline, diagnostics: &mut Diagnostics) -> Option<T
     if diagnostics.has_errors() {
         return None;
     }
-    let schedule = manual::schedule(&program, &lower::lower(&program), diagnostics);
+    let lowered = lower::lower(&program);
+    let schedule = manual::schedule(&program, &lowered, diagnostics);
     if diagnostics.has_errors() {
         return None;
     }
-    Some(codegen::codegen(&program, &schedule))
+    Some(codegen::codegen(&program, &lowered.raise(schedule)))
 }

@@ -1,46 +1,87 @@
 //! From names to hazards: the [`Program`] as the scheduler sees it, ids only.
 
-use crate::resolve::Program;
-use crate::schedule::{Access, Op, Program as Hazards, StorageId, StorageKind, StreamId, StreamKind};
+use std::ops::Range;
+
+use crate::resolve::{Buffer, Mode, Program};
+use crate::schedule::{
+    Access, Edge, Op, OpId, Program as Hazards, Schedule, StorageId, StorageKind, StreamId, StreamKind,
+};
+
+/// A program as the scheduler sees it.
+pub struct Lowered {
+    pub hazards: Hazards,
+    /// For each of the scheduler's operations those that it stands for: one, or all that a `repeat` holds.
+    pub groups: Vec<Range<usize>>,
+}
 
 /// Host data come first, device buffers after them.
-pub fn lower(program: &Program) -> Hazards {
+///
+/// What is in an `if` counts as if it always ran: its waits and records stand outside, so that they do.
+pub fn lower(program: &Program) -> Lowered {
     let hosts = program.hosts.len();
     let streams = program
         .streams
         .iter()
         .map(|s| if s.per_slot { StreamKind::PerSlot } else { StreamKind::Fixed })
         .collect();
-    let storages = program
-        .hosts
-        .iter()
-        .map(|_| StorageKind::Host)
-        .chain(
-            program
-                .buffers
-                .iter()
-                .map(|buffer| if buffer.is_shared() { StorageKind::Shared } else { StorageKind::Ring }),
-        )
-        .collect();
-    let access = |storage: usize, mode: crate::resolve::Mode| Access {
+    let kind = |buffer: &Buffer| match buffer.in_place() {
+        Some(_) => StorageKind::Host,
+        None if buffer.is_shared() => StorageKind::Shared,
+        None => StorageKind::Ring,
+    };
+    let storages =
+        program.hosts.iter().map(|_| StorageKind::Host).chain(program.buffers.iter().map(kind)).collect();
+    let groups = groups(program);
+    let access = |storage: usize, mode: Mode| Access {
         storage: StorageId(storage as u32),
         reads: mode.reads(),
         writes: mode.writes(),
     };
-    let ops = program
-        .operations
-        .iter()
-        .map(|operation| {
+    let op = |group: &Range<usize>| {
+        let operations = &program.operations[group.clone()];
+        let accesses = operations.iter().flat_map(|operation| {
             let host = operation.host().map(|(id, mode)| access(id.0, mode));
-            let buffers = operation.buffers();
-            let buffers = buffers.iter().map(|usage| access(hosts + usage.buffer.0, usage.mode));
-            Op {
-                stream: StreamId(operation.stream.0 as u32),
-                accesses: host.into_iter().chain(buffers).collect(),
-            }
-        })
-        .collect();
-    Hazards { streams, storages, ops }
+            let buffers = operation.buffers().into_iter();
+            host.into_iter().chain(buffers.map(|usage| access(hosts + usage.buffer.0, usage.mode)))
+        });
+        Op { stream: StreamId(operations[0].stream.0 as u32), accesses: accesses.collect() }
+    };
+    let ops = groups.iter().map(op).collect();
+    Lowered { hazards: Hazards { streams, storages, ops }, groups }
+}
+
+fn groups(program: &Program) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut last = None;
+    for (index, operation) in program.operations.iter().enumerate() {
+        let repeat = program.repeat_around(operation);
+        match groups.last_mut() {
+            Some(group) if repeat.is_some() && repeat == last => group.end = index + 1,
+            _ => groups.push(index..index + 1),
+        }
+        last = repeat;
+    }
+    groups
+}
+
+impl Lowered {
+    /// The scheduler's number of the operation that stands for this one.
+    pub fn op_of(&self, operation: usize) -> OpId {
+        OpId(self.groups.partition_point(|group| group.end <= operation) as u32)
+    }
+
+    /// The schedule with operations of the program: what waits is the first of a group, what is waited for the last.
+    pub fn raise(&self, schedule: Schedule) -> Schedule {
+        let first = |OpId(op)| OpId(self.groups[op as usize].start as u32);
+        let last = |OpId(op)| OpId(self.groups[op as usize].end as u32 - 1);
+        let edge = |edge: Edge| Edge { from: last(edge.from), to: first(edge.to), ..edge };
+        Schedule {
+            waits: schedule.waits.into_iter().map(edge).collect(),
+            records: schedule.records.into_iter().map(last).collect(),
+            // What is implied is explained in the scheduler's own numbers, which nothing asks for.
+            implied: Vec::new(),
+        }
+    }
 }
 
 /// The name of a storage that [`lower`] numbered.

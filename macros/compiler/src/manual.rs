@@ -8,6 +8,7 @@ mod findings;
 use proc_macro2::Ident;
 
 use crate::diagnostics::Diagnostics;
+use crate::lower::Lowered;
 use crate::resolve::{Mark, MarkKind, Program, Sync, WaitOf};
 use crate::schedule::{self, Distance, Edge, Link, OpId, Order, Schedule};
 use findings::Findings;
@@ -20,11 +21,12 @@ pub(crate) struct Wait<'p> {
 }
 
 /// Checks the user's events and gives the schedule that they are.
-pub fn schedule(program: &Program, hazards: &schedule::Program, diagnostics: &mut Diagnostics) -> Schedule {
+pub fn schedule(program: &Program, lowered: &Lowered, diagnostics: &mut Diagnostics) -> Schedule {
+    let hazards = &lowered.hazards;
     let Sync::Manual(marks) = &program.sync else { return schedule::schedule(hazards) };
-    let mut findings = Findings { program, diagnostics };
-    let records = records(program, marks, &mut findings);
-    let (waits, early) = waits(program, marks, &records, &mut findings);
+    let mut findings = Findings { program, lowered, diagnostics };
+    let records = records(marks, &mut findings);
+    let (waits, early) = waits(marks, &records, &mut findings);
     unused(marks, &mut findings);
 
     let required = schedule::required(hazards);
@@ -63,7 +65,7 @@ pub fn schedule(program: &Program, hazards: &schedule::Program, diagnostics: &mu
 }
 
 /// Each event with the operation after which it is recorded.
-fn records<'p>(program: &Program, marks: &'p [Mark], findings: &mut Findings<'_>) -> Vec<(&'p Ident, OpId)> {
+fn records<'p>(marks: &'p [Mark], findings: &mut Findings<'_>) -> Vec<(&'p Ident, OpId)> {
     let mut records: Vec<(&Ident, OpId)> = Vec::new();
     let mut seen: Vec<&Mark> = Vec::new();
     for mark in marks.iter().filter(|mark| mark.kind == MarkKind::Record) {
@@ -72,8 +74,8 @@ fn records<'p>(program: &Program, marks: &'p [Mark], findings: &mut Findings<'_>
             continue;
         }
         seen.push(mark);
-        match mark.operation(program) {
-            Some(operation) => records.push((&mark.event, OpId(operation as u32))),
+        match findings.op_of(mark) {
+            Some(op) => records.push((&mark.event, op)),
             None => findings.records_nothing(mark),
         }
     }
@@ -83,7 +85,6 @@ fn records<'p>(program: &Program, marks: &'p [Mark], findings: &mut Findings<'_>
 /// The waits whose both ends exist: those that stand in the right order, and those for an event of this chunk that is
 /// recorded later.
 fn waits<'p>(
-    program: &Program,
     marks: &'p [Mark],
     records: &[(&Ident, OpId)],
     findings: &mut Findings<'_>,
@@ -102,11 +103,11 @@ fn waits<'p>(
                 continue;
             }
         };
-        let Some(to) = mark.operation(program) else {
+        let Some(to) = findings.op_of(mark) else {
             findings.nothing_waits(mark);
             continue;
         };
-        let edge = Edge { from, to: OpId(to as u32), distance: distance(of), causes: Vec::new() };
+        let edge = Edge { from, to, distance: distance(of), causes: Vec::new() };
         match (edge.finds_its_record(), of) {
             (true, _) => waits.push(Wait { mark, edge }),
             (false, WaitOf::This) => early.push(Wait { mark, edge }),

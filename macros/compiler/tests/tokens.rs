@@ -1,9 +1,13 @@
 //! `stream_pipeline!` on arbitrary tokens: it never panics, what it expands to is Rust, and what is wrong is an error in
 //! the project's style.
 
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "common/emitted.rs"]
+mod emitted;
+
 use std::str::FromStr;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use proptest::prelude::*;
 use thalweg_compiler::stream_pipeline;
 
@@ -122,8 +126,8 @@ struct Expansion {
 fn expand(pipeline: &str) -> Option<Expansion> {
     let tokens = TokenStream::from_str(pipeline).ok()?;
     let expanded = stream_pipeline(tokens);
-    let errors = errors(expanded.clone());
-    errors.iter().for_each(|error| in_style(error));
+    let errors: Vec<_> = emitted::errors(expanded.clone()).into_iter().map(|error| error.text).collect();
+    errors.iter().for_each(|error| emitted::in_style(error));
     let text = expanded.to_string();
     let file = syn::parse2::<syn::File>(expanded).unwrap_or_else(|error| panic!("{error} in {text}"));
     let named = |item: &&syn::Item| match item {
@@ -132,38 +136,6 @@ fn expand(pipeline: &str) -> Option<Expansion> {
         _ => false,
     };
     Some(Expansion { errors, definitions: file.items.iter().filter(named).count() })
-}
-
-/// The texts of all `compile_error!`s, wherever they are.
-fn errors(tokens: TokenStream) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut is_error = false;
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) if is_error => {
-                let text: syn::LitStr = syn::parse2(group.stream()).expect("an error has a text");
-                found.push(text.value());
-                is_error = false;
-            }
-            TokenTree::Group(group) => found.extend(errors(group.stream())),
-            TokenTree::Ident(word) => is_error = word == "compile_error",
-            TokenTree::Punct(punct) if punct.as_char() == '!' => {}
-            _ => is_error = false,
-        }
-    }
-    found
-}
-
-/// A code, the fact in lower case, then notes and helps; no full stop, no exclamation.
-fn in_style(error: &str) {
-    let fact = error.strip_prefix("[TW").and_then(|rest| rest.split_once("]: "));
-    let (code, fact) = fact.unwrap_or_else(|| panic!("no code: {error}"));
-    assert!(code.len() == 4 && code.chars().all(|digit| digit.is_ascii_digit()), "{error}");
-    assert!(!fact.starts_with(char::is_uppercase), "{error}");
-    for (index, line) in fact.lines().enumerate() {
-        assert!(!line.is_empty() && !line.ends_with(['.', '!', ' ']), "{error}");
-        assert!(index == 0 || line.starts_with("note: ") || line.starts_with("help: "), "{error}");
-    }
 }
 
 /// A pipeline whose header is right defines its type once, whatever is in it.
@@ -250,6 +222,20 @@ fn one_name_is_one_error() {
         let body = format!("inout y: [f32]; stage all {{ copy y -> dy; {stage} }}");
         let errors = expand_body(&body).expect("it lexes").errors;
         assert_eq!(errors.len(), 1, "{errors:?}");
+    }
+}
+
+/// What is missing before a `)` or `>>>` is missing there, not somewhere in the macro's call.
+#[test]
+fn what_is_missing_in_a_launch_is_missing_at_its_end() {
+    for (launch, end) in [("k<<<1, 1>>>(&);", ")"), ("k<<<1, 1>>>(&<dy);", ")"), ("k<<<1, 2 +>>>(&dy);", ">")]
+    {
+        let text =
+            format!("pipeline P {{ inout y: [f32]; stage all {{ copy y -> dy; {launch} copy dy -> y; }} }}");
+        let errors = emitted::errors(stream_pipeline(TokenStream::from_str(&text).expect("it lexes")));
+        let [error] = &errors[..] else { panic!("one error is expected of {launch}") };
+        let bytes = error.bytes.clone().unwrap_or_default();
+        assert_eq!(&text[bytes], end, "{}", error.text);
     }
 }
 

@@ -1,11 +1,14 @@
 //! The functions of CUDA's driver that this backend calls, and the errors they return.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
+use cudarc::driver::sys::{
+    self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmodule,
+    CUstream,
+};
 use libloading::Library;
 
 use super::probe;
@@ -17,6 +20,8 @@ use crate::error::{DriverError, Error, ErrorKind};
 pub(super) const NO_DEVICE: u32 = 100;
 /// `CUDA_ERROR_NOT_FOUND`
 pub(super) const NOT_FOUND: u32 = 500;
+/// `CUDA_ERROR_NOT_SUPPORTED`
+pub(super) const NOT_SUPPORTED: u32 = 801;
 /// `CUDA_ERROR_MISALIGNED_ADDRESS`
 pub(super) const MISALIGNED_ADDRESS: u32 = 716;
 
@@ -38,6 +43,7 @@ functions! {
     fn cuMemFree_v2(ptr: CUdeviceptr);
     fn cuMemHostAlloc(ptr: *mut *mut c_void, bytes: usize, flags: c_uint);
     fn cuMemFreeHost(ptr: *mut c_void);
+    fn cuMemHostGetDevicePointer_v2(device: *mut CUdeviceptr, host: *mut c_void, flags: c_uint);
     fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
     fn cuStreamDestroy_v2(stream: CUstream);
     fn cuStreamSynchronize(stream: CUstream);
@@ -94,16 +100,102 @@ functions! {
         params: *mut *mut c_void,
         extra: *mut *mut c_void,
     );
+    fn cuLaunchHostFunc(stream: CUstream, function: sys::CUhostFn, argument: *mut c_void);
+}
+
+functions! {
+    /// Graphs, but for their kernels.
+    struct Graphs, bindings sys, code CUresult;
+    fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
+    fn cuGraphDestroy(graph: CUgraph);
+    fn cuGraphAddEmptyNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        after: *const CUgraphNode,
+        count: usize,
+    );
+    fn cuGraphAddMemcpyNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        after: *const CUgraphNode,
+        count: usize,
+        params: *const sys::CUDA_MEMCPY3D,
+        context: CUcontext,
+    );
+    fn cuGraphAddMemsetNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        after: *const CUgraphNode,
+        count: usize,
+        params: *const sys::CUDA_MEMSET_NODE_PARAMS,
+        context: CUcontext,
+    );
+    fn cuGraphInstantiateWithFlags(executable: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong);
+    fn cuGraphExecDestroy(executable: CUgraphExec);
+    fn cuGraphExecMemcpyNodeSetParams(
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        params: *const sys::CUDA_MEMCPY3D,
+        context: CUcontext,
+    );
+    fn cuGraphExecMemsetNodeSetParams(
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        params: *const sys::CUDA_MEMSET_NODE_PARAMS,
+        context: CUcontext,
+    );
+    fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
+}
+
+#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+functions! {
+    /// The kernels of graphs, whose parameters have grown with CUDA 12.
+    struct KernelNodes, bindings sys, code CUresult;
+    fn cuGraphAddKernelNode_v2(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        after: *const CUgraphNode,
+        count: usize,
+        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
+    );
+    fn cuGraphExecKernelNodeSetParams_v2(
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
+    );
+}
+
+#[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
+functions! {
+    /// The kernels of graphs.
+    struct KernelNodes, bindings sys, code CUresult;
+    fn cuGraphAddKernelNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        after: *const CUgraphNode,
+        count: usize,
+        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
+    );
+    fn cuGraphExecKernelNodeSetParams(
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
+    );
 }
 
 #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
 const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
+const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
 
 /// CUDA's driver, loaded and initialised.
 pub(super) struct Api {
     functions: Functions,
+    /// Drivers have them since 11.4; else the name of one that is missing.
+    graphs: Result<(Graphs, KernelNodes), &'static str>,
     /// Drivers have it since 12.4.
     func_load: Option<unsafe extern "C" fn(CUfunction) -> u32>,
+    /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
+    wait_value: Option<unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32>,
 }
 
 impl std::ops::Deref for Api {
@@ -135,8 +227,22 @@ impl Api {
     fn find(library: &'static Library) -> Result<Self, &'static str> {
         Ok(Self {
             functions: Functions::find(library)?,
+            graphs: Graphs::find(library).and_then(|graphs| Ok((graphs, KernelNodes::find(library)?))),
             // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
             func_load: unsafe { symbol(library, "cuFuncLoad") },
+            // SAFETY: as above.
+            wait_value: unsafe { symbol(library, "cuStreamWaitValue32_v2") },
+        })
+    }
+
+    /// The functions of graphs.
+    ///
+    /// # Errors
+    /// The driver is too old for them.
+    pub(super) fn graphs(&self) -> DriverResult<&(Graphs, KernelNodes)> {
+        self.graphs.as_ref().map_err(|symbol| {
+            let description = "the driver is too old for graphs: it lacks this function";
+            DriverError::new(without_version(symbol), NOT_FOUND, "CUDA_ERROR_NOT_FOUND", description)
         })
     }
 
@@ -155,20 +261,109 @@ impl Api {
             code => Err(self.error("cuFuncLoad", code)),
         }
     }
+
+    /// Whether the driver has [`wait_value`](Self::wait_value). A device may still refuse it.
+    pub(super) fn has_wait_value(&self) -> bool {
+        self.wait_value.is_some()
+    }
+
+    /// Makes a stream wait until the word at `at` is `value` or at most 2^31 further on.
+    ///
+    /// # Errors
+    /// With [`NOT_SUPPORTED`] where the driver or the device cannot do it.
+    ///
+    /// # Safety
+    /// The stream is live, its context current, and the word is mapped memory until the stream has gone on.
+    pub(super) unsafe fn wait_value(
+        &self,
+        stream: CUstream,
+        at: CUdeviceptr,
+        value: u32,
+    ) -> DriverResult<()> {
+        let greater_or_equal = sys::CUstreamWaitValue_flags_enum::CU_STREAM_WAIT_VALUE_GEQ as c_uint;
+        let code = match self.wait_value {
+            // SAFETY: the pointer is that of `cuStreamWaitValue32_v2`, and the library is never unloaded. The caller
+            // keeps the function's contract.
+            Some(wait) => unsafe { wait(stream, at, value, greater_or_equal) },
+            None => NOT_SUPPORTED,
+        };
+        if code == 0 { Ok(()) } else { Err(self.error("cuStreamWaitValue32", code)) }
+    }
 }
 
 impl Functions {
     #[cold]
     pub(super) fn error(&self, function: &'static str, code: u32) -> DriverError {
-        let unknown = "the driver has no description of this code";
-        DriverError::new(
-            // The suffix tells versions of the binary interface apart; CUDA's manual and headers have no such names.
-            function.strip_suffix("_v2").unwrap_or(function),
-            code,
-            text("cuGetErrorName", code).unwrap_or(Cow::Borrowed("CUDA_ERROR_UNKNOWN")),
-            text("cuGetErrorString", code).unwrap_or(Cow::Borrowed(unknown)),
-        )
+        error(function, code)
     }
+}
+
+impl Graphs {
+    #[cold]
+    fn error(&self, function: &'static str, code: u32) -> DriverError {
+        error(function, code)
+    }
+}
+
+impl KernelNodes {
+    #[cold]
+    fn error(&self, function: &'static str, code: u32) -> DriverError {
+        error(function, code)
+    }
+
+    /// Adds a kernel node, by the function of the release that the bindings are for.
+    ///
+    /// # Safety
+    /// As `cuGraphAddKernelNode`.
+    pub(super) unsafe fn add(
+        &self,
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        after: &[CUgraphNode],
+        params: &sys::CUDA_KERNEL_NODE_PARAMS,
+    ) -> DriverResult<()> {
+        let (first, count) = (after.as_ptr(), after.len());
+        // SAFETY: the caller's promise.
+        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+        return unsafe { self.cuGraphAddKernelNode_v2(node, graph, first, count, params) };
+        // SAFETY: the caller's promise.
+        #[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
+        return unsafe { self.cuGraphAddKernelNode(node, graph, first, count, params) };
+    }
+
+    /// Changes a kernel node.
+    ///
+    /// # Safety
+    /// As `cuGraphExecKernelNodeSetParams`.
+    pub(super) unsafe fn set(
+        &self,
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        params: &sys::CUDA_KERNEL_NODE_PARAMS,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+        return unsafe { self.cuGraphExecKernelNodeSetParams_v2(executable, node, params) };
+        // SAFETY: the caller's promise.
+        #[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
+        return unsafe { self.cuGraphExecKernelNodeSetParams(executable, node, params) };
+    }
+}
+
+/// A function's name as CUDA's manual and headers have it: the suffix tells versions of the binary interface apart.
+fn without_version(function: &'static str) -> &'static str {
+    function.strip_suffix("_v2").unwrap_or(function)
+}
+
+#[cold]
+fn error(function: &'static str, code: u32) -> DriverError {
+    let unknown = "the driver has no description of this code";
+    DriverError::new(
+        without_version(function),
+        code,
+        text("cuGetErrorName", code).unwrap_or(Cow::Borrowed("CUDA_ERROR_UNKNOWN")),
+        text("cuGetErrorString", code).unwrap_or(Cow::Borrowed(unknown)),
+    )
 }
 
 /// What `cuGetErrorName` or `cuGetErrorString` says of a code. They are looked up at need: a table would report their

@@ -27,6 +27,11 @@ impl Context {
         self.device
     }
 
+    /// The context itself, for the calls that ask for it.
+    pub(super) fn handle(&self) -> CUcontext {
+        ptr::with_exposed_provenance_mut(self.handle)
+    }
+
     /// Makes this context current on the calling thread and gives the functions that work in it.
     ///
     /// Which context is current is thread state that other libraries change too, so it cannot be remembered: it is
@@ -36,7 +41,7 @@ impl Context {
     #[inline]
     pub(super) fn enter(&self) -> DriverResult<&'static Api> {
         // SAFETY: the context is live, since `self` holds a reference to it.
-        unsafe { self.api.cuCtxSetCurrent(ptr::with_exposed_provenance_mut(self.handle)) }?;
+        unsafe { self.api.cuCtxSetCurrent(self.handle()) }?;
         Ok(self.api)
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::time::{Duration, Instant};
@@ -12,25 +13,34 @@ use cudarc::driver::sys::{self, CUevent, CUfunction, CUstream};
 use super::api::{self, Api};
 use super::context::Context;
 use super::fill::fill;
+use super::freed::Freed;
+use super::host::HostFunctions;
 use super::module::Modules;
-use super::{info, pinned};
+use super::{graph, info, pinned};
 use crate::driver::{
-    DevicePtr, Driver, DriverResult, Info, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, RawEvent, RawFunction, RawGraph,
+    RawLaunch, RawStream, Tag,
 };
 use crate::error::{ErrorKind, Result};
+use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 
 /// What the trait promises of page-locked memory, in bytes.
 const PINNED_ALIGNMENT: usize = 64;
 
+/// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
+const LEGACY_STREAM: u64 = 1;
+
 /// A GPU.
 pub(crate) struct Cuda {
     // Fields are dropped in this order: modules live in the context.
     modules: Modules,
+    host: HostFunctions,
     context: Context,
     info: Info,
     /// `THALWEG_SYNC`: wait after each operation, so that an asynchronous fault is reported by the one that caused it.
     synchronous: bool,
+    freed: Freed,
     made: Instant,
 }
 
@@ -49,7 +59,15 @@ impl Cuda {
         let info = info::query(&context)?;
         let synchronous =
             std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
-        Ok(Self { modules: Modules::new(), context, info, synchronous, made: Instant::now() })
+        Ok(Self {
+            modules: Modules::new(),
+            host: HostFunctions::new(),
+            context,
+            info,
+            synchronous,
+            freed: Freed::default(),
+            made: Instant::now(),
+        })
     }
 
     #[inline]
@@ -78,8 +96,8 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // For the modules, which are dropped next. Without it they go with the context.
-        let _ = self.enter();
+        // Also for the modules, which are dropped next. Without it they go with the context.
+        self.host.close(self.enter().ok());
     }
 }
 
@@ -95,7 +113,7 @@ impl fmt::Debug for Cuda {
 
 // Handles travel through the crate as numbers, since threads share them.
 
-fn stream_handle(stream: RawStream) -> CUstream {
+pub(super) fn stream_handle(stream: RawStream) -> CUstream {
     ptr::with_exposed_provenance_mut(stream.0 as usize)
 }
 
@@ -103,13 +121,17 @@ fn event_handle(event: RawEvent) -> CUevent {
     ptr::with_exposed_provenance_mut(event.0 as usize)
 }
 
-fn function_handle(function: RawFunction) -> CUfunction {
+pub(super) fn function_handle(function: RawFunction) -> CUfunction {
     ptr::with_exposed_provenance_mut(function.handle as usize)
 }
 
 impl Driver for Cuda {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn may_wait(&self) -> DriverResult<()> {
+        HostFunctions::may_wait()
     }
 
     fn free_memory(&self) -> DriverResult<u64> {
@@ -130,6 +152,8 @@ impl Driver for Cuda {
 
     unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
         let api = self.enter()?;
+        // How far it goes is the driver's to know; device memory is freed seldom.
+        self.freed.note(0..u64::MAX);
         // SAFETY: the caller promises that `allocate` made it and that nothing uses it; the context is current.
         unsafe { api.cuMemFree_v2(ptr.0) }
     }
@@ -156,8 +180,10 @@ impl Driver for Cuda {
         Ok(memory)
     }
 
-    unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
         let api = self.enter()?;
+        let start = ptr.addr().get() as u64;
+        self.freed.note(start..start + bytes.max(1) as u64);
         // SAFETY: the caller promises that `allocate_pinned` made it and that nothing uses it.
         unsafe { api.cuMemFreeHost(ptr.as_ptr().cast()) }
     }
@@ -174,8 +200,13 @@ impl Driver for Cuda {
         Ok(RawStream(stream.expose_provenance() as u64))
     }
 
+    fn null_stream(&self) -> DriverResult<RawStream> {
+        Ok(RawStream(LEGACY_STREAM))
+    }
+
     unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
         let api = self.enter()?;
+        self.host.forget_stream(stream);
         // SAFETY: the caller promises that the stream is live.
         unsafe { api.cuStreamDestroy_v2(stream_handle(stream)) }
     }
@@ -183,7 +214,9 @@ impl Driver for Cuda {
     unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the caller promises that the stream is live.
-        unsafe { api.cuStreamSynchronize(stream_handle(stream)) }
+        let outcome = unsafe { api.cuStreamSynchronize(stream_handle(stream)) };
+        self.host.waited(Some(stream), &outcome);
+        outcome
     }
 
     fn create_event(&self) -> DriverResult<RawEvent> {
@@ -222,7 +255,9 @@ impl Driver for Cuda {
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the caller promises that the event is live.
-        unsafe { api.cuEventSynchronize(event_handle(event)) }
+        let outcome = unsafe { api.cuEventSynchronize(event_handle(event)) };
+        self.host.waited(None, &outcome);
+        outcome
     }
 
     unsafe fn copy_to_device(
@@ -309,6 +344,55 @@ impl Driver for Cuda {
         self.modules.load(&self.context, &self.info, kernel)
     }
 
+    fn frees(&self) -> u64 {
+        self.freed.count()
+    }
+
+    fn freed_since(&self, frees: u64) -> Option<Vec<Range<u64>>> {
+        self.freed.since(frees)
+    }
+
+    fn is_synchronous(&self) -> bool {
+        self.synchronous
+    }
+
+    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+        let api = self.enter()?;
+        // SAFETY: the context is current, and the recording's handles are live, says the caller.
+        unsafe { graph::build(api, self.context.handle(), nodes) }
+    }
+
+    unsafe fn update_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        changed: &[u32],
+    ) -> DriverResult<bool> {
+        let api = self.enter()?;
+        // SAFETY: as in `build_graph`; the graph is live and has the recording's topology.
+        unsafe { graph::update(api, self.context.handle(), graph, nodes, changed) }
+    }
+
+    unsafe fn launch_graph(
+        &self,
+        graph: &RawGraph,
+        _nodes: &Recording,
+        _bodies: Vec<HostBody>,
+        stream: RawStream,
+        _tag: Tag,
+    ) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live and that all that the graph uses stays allocated until it has
+        // run.
+        unsafe { graph::launch(api, graph, stream_handle(stream)) }
+    }
+
+    unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the graph is live and not under way.
+        unsafe { graph::destroy(api, graph) }
+    }
+
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
         let api = self.enter()?;
         let function = function_handle(launch.function);
@@ -331,6 +415,30 @@ impl Driver for Cuda {
                 ptr::null_mut(),
             )?;
             self.enqueued("cuLaunchKernel", stream, tag)
+        }
+    }
+
+    unsafe fn host(
+        &self,
+        job: HostJob,
+        _accesses: &[Access],
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live; the context is current.
+        unsafe {
+            self.host.run(api, stream, job)?;
+            self.enqueued("cuLaunchHostFunc", stream, tag)
+        }
+    }
+
+    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live; the context is current.
+        unsafe {
+            self.host.signal(api, stream, signal)?;
+            self.enqueued("cuLaunchHostFunc", stream, tag)
         }
     }
 

@@ -7,19 +7,40 @@ use crate::driver::DriverResult;
 
 /// What one memset writes at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+pub(super) enum Word {
     Byte(u8),
     Half(u16),
     Full(u32),
 }
 
 impl Word {
-    fn bytes(self) -> usize {
+    pub(super) fn value(self) -> u32 {
+        match self {
+            Self::Byte(value) => value.into(),
+            Self::Half(value) => value.into(),
+            Self::Full(value) => value,
+        }
+    }
+
+    pub(super) fn bytes(self) -> usize {
         match self {
             Self::Byte(_) => 1,
             Self::Half(_) => 2,
             Self::Full(_) => 4,
         }
+    }
+}
+
+/// The words of a pattern: one if they are all the same, with how many of it a place takes.
+pub(super) fn distinct(pattern: &[u8]) -> (Vec<Word>, usize) {
+    let mut words = words(pattern);
+    let Some(&first) = words.first() else { return (words, 0) };
+    if words.iter().all(|&word| word == first) {
+        let count = words.len();
+        words.truncate(1);
+        (words, count)
+    } else {
+        (words, 1)
     }
 }
 
@@ -47,10 +68,9 @@ pub(super) unsafe fn fill(
     count: usize,
     stream: CUstream,
 ) -> DriverResult<()> {
-    let words = words(pattern);
-    let Some(&first) = words.first() else { return Ok(()) };
-    if words.iter().all(|&word| word == first) {
-        let count = count * words.len();
+    let (words, repeated) = distinct(pattern);
+    if let [first] = words[..] {
+        let count = count * repeated;
         // SAFETY: the caller's promise.
         return unsafe {
             match first {

@@ -2,12 +2,15 @@
 //!
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
 //! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device;
-//! [`context`], [`info`], [`pinned`], [`module`] and [`nvrtc`] each do one thing for it.
+//! [`context`], [`info`], [`pinned`], [`host`], [`module`] and [`nvrtc`] each do one thing for it.
 
 mod api;
 mod context;
 mod driver;
 mod fill;
+mod freed;
+mod graph;
+mod host;
 mod info;
 mod module;
 mod nvrtc;

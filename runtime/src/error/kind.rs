@@ -102,6 +102,26 @@ pub enum ErrorKind {
         /// Elements in one item.
         per_item: usize,
     },
+    /// A halo that does not fit memory.
+    #[error("`{buffer}` has a halo of {halo} items, which is more than fits memory")]
+    HaloSize {
+        /// The declaration.
+        buffer: &'static str,
+        /// Items on each side.
+        halo: usize,
+    },
+    /// A result that is counted by chunk, and has not enough elements for them.
+    #[error("`{host}` has {len} elements, but {chunks} chunks with {per_chunk} each need {}", chunks.saturating_mul(*per_chunk))]
+    PerChunkLength {
+        /// The argument.
+        host: &'static str,
+        /// Its elements.
+        len: usize,
+        /// Chunks of the run.
+        chunks: usize,
+        /// Elements for each of them.
+        per_chunk: usize,
+    },
     /// Two sides of a copy with different shapes.
     #[error("`{from}` has {from_per_item} elements an item, but `{to}` has {to_per_item}")]
     CopyShape {
@@ -123,6 +143,14 @@ pub enum ErrorKind {
         len: usize,
         /// The elements that its declaration says.
         declared: usize,
+    },
+    /// A slice that is not as long as the `DeviceBuf` that it is copied from or to.
+    #[error("the `DeviceBuf` has {len} elements, but the slice has {slice}")]
+    DeviceBufLength {
+        /// The buffer's elements.
+        len: usize,
+        /// The slice's elements.
+        slice: usize,
     },
     /// The ring does not fit the pipeline's budget.
     #[error("the ring needs {needed} bytes of device memory, but its budget is {budget}")]
@@ -198,7 +226,38 @@ pub enum ErrorKind {
         /// The panic's message.
         message: String,
     },
-    /// A host buffer that an earlier failure left to the device.
+    /// A `host` function panicked or returned an error.
+    #[error("host function `{function}` failed: {message}")]
+    HostFunction {
+        /// Its path as it is written.
+        function: &'static str,
+        /// The panic's message, or the error's.
+        message: String,
+    },
+    /// A callback panicked or returned an error.
+    #[error("a callback failed: {message}")]
+    Callback {
+        /// The panic's message, or the error's.
+        message: String,
+    },
+    /// A routine that a pipeline calls reported an error.
+    #[error("`{routine}` failed: {status}")]
+    Routine {
+        /// The library's function, `cublasSaxpy`.
+        routine: String,
+        /// What it returned, by its name where it has one.
+        status: String,
+    },
+    /// A routine that is called on a simulated device, but simulates nothing there, or the other way around.
+    #[error("a routine works on the simulated device only, but this is a GPU")]
+    NotSimulated,
+    /// A thread for callbacks cannot be started.
+    #[error("no thread for callbacks can be started: {message}")]
+    NoThread {
+        /// The operating system's words.
+        message: String,
+    },
+    /// A buffer that an earlier failure left to the device.
     #[error("`{host}` is poisoned: an earlier run failed and the device may still access it")]
     Poisoned {
         /// The argument.

@@ -17,6 +17,10 @@ impl DeviceMemory {
         let ptr = device.driver().allocate(bytes)?;
         Ok(Self { device: device.clone(), ptr, bytes })
     }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
 }
 
 impl Drop for DeviceMemory {

@@ -66,6 +66,36 @@ pub trait PinnedInOut<'a, T: Pod>: InOut<'a, T> {}
 )]
 pub trait PinnedOutput<'a, T: Pod>: Output<'a, T> {}
 
+/// An [`Input`] that is declared `mapped`: `&PinnedBuf<T>` alone.
+#[diagnostic::on_unimplemented(
+    message = "an `input` is declared `mapped`, but a `{Self}` is pageable",
+    label = "expected `&PinnedBuf<{T}>`",
+    note = "kernels read mapped data over the link, where they are: the pages must stay in place",
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `mapped` and copy it to the device"
+)]
+pub trait MappedInput<'a, T: Pod>: Input<'a, T> {}
+
+/// An [`InOut`] that is declared `mapped`: `&mut PinnedBuf<T>` alone.
+#[diagnostic::on_unimplemented(
+    message = "an `inout` is declared `mapped`, but a `{Self}` is pageable",
+    label = "expected `&mut PinnedBuf<{T}>`",
+    note = "kernels read and write mapped data over the link, where they are: the pages must stay in place",
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `mapped` and copy it to the device and back"
+)]
+pub trait MappedInOut<'a, T: Pod>: InOut<'a, T> {}
+
+/// An [`Output`] that is declared `mapped`: `&mut PinnedBuf<T>` alone.
+#[diagnostic::on_unimplemented(
+    message = "an `output` is declared `mapped`, but a `{Self}` is pageable",
+    label = "expected `&mut PinnedBuf<{T}>`",
+    note = "kernels write mapped data over the link, where they are: the pages must stay in place",
+    note = "allocate it with `PinnedBuf::zeroed`, or drop `mapped` and copy the result from the device"
+)]
+pub trait MappedOutput<'a, T: Pod>: Output<'a, T> {}
+
+impl<'a, T: Pod> MappedInput<'a, T> for &'a PinnedBuf<T> {}
+impl<'a, T: Pod> MappedInOut<'a, T> for &'a mut PinnedBuf<T> {}
+impl<'a, T: Pod> MappedOutput<'a, T> for &'a mut PinnedBuf<T> {}
 impl<'a, T: Pod> PinnedInput<'a, T> for &'a PinnedBuf<T> {}
 impl<'a, T: Pod> PinnedInOut<'a, T> for &'a mut PinnedBuf<T> {}
 impl<'a, T: Pod> PinnedOutput<'a, T> for &'a mut PinnedBuf<T> {}

@@ -1,11 +1,23 @@
-//! Device memory, host memory that a device may reach, and the host arguments of a run.
+//! Device memory, host memory that a device may reach, and the arguments of a run.
 
+mod copy;
 mod device;
+mod device_buf;
+mod device_source;
 mod host;
 mod pinned;
+mod transfer;
 
+pub(crate) use copy::copy;
 pub(crate) use device::DeviceMemory;
+pub use device_buf::DeviceBuf;
+pub(crate) use device_buf::DeviceCore;
+pub use device_source::{DeviceInOut, DeviceInput, DeviceOutput, DeviceSource};
 pub(crate) use host::HostMemory;
-pub use host::{HostSource, InOut, Input, Output, PinnedInOut, PinnedInput, PinnedOutput};
+pub use host::{
+    HostSource, InOut, Input, MappedInOut, MappedInput, MappedOutput, Output, PinnedInOut, PinnedInput,
+    PinnedOutput,
+};
 pub use pinned::PinnedBuf;
 pub(crate) use pinned::PinnedCore;
+pub(crate) use transfer::{Direction, NO_OPERATION, Transfer};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytemuck::Pod;
 
 use crate::device::Device;
-use crate::driver::DriverResult;
+use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Page-locked host memory of a fixed length, which a device copies from and to without the CPU.
@@ -134,6 +134,11 @@ impl PinnedCore {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Where the device sees it: under unified addressing, where the host does.
+    pub(crate) fn device_ptr(&self) -> DevicePtr {
+        DevicePtr(self.ptr.as_ptr().expose_provenance() as u64)
     }
 
     /// Gives the memory up to the device for good.

@@ -4,12 +4,17 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
+use super::in_place::InPlace;
 use super::ring::{ALIGN, Ring};
-use super::shape::{BufferShape, Shape};
+use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use super::shared::Shared;
 use super::{AUTO_SLOT_BYTES, ChunkSize, Pipeline, place_of};
+use crate::driver::DevicePtr;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{HostMemory, HostSource, InOut, Input, Output};
+use crate::memory::{
+    DeviceInOut, DeviceInput, DeviceOutput, HostMemory, HostSource, InOut, Input, MappedInOut, MappedInput,
+    MappedOutput, Output,
+};
 use crate::plan::{BufferKind, BufferPlan, OperationKind};
 
 /// A host argument of the call that gave it.
@@ -46,7 +51,12 @@ pub struct Call<'p, 'a> {
     pub(super) hosts: Vec<HostSource<'a>>,
     pub(super) buffers: Vec<BufferShape>,
     pub(super) shared: Vec<Shared<'a>>,
-    pub(super) items: Option<usize>,
+    pub(super) in_place: Vec<InPlace<'a>>,
+    /// How many there are, and the argument that said so first.
+    items: Option<(usize, &'static str)>,
+    /// Of what comes next.
+    halo: (usize, Edge),
+    per_chunk: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
@@ -57,8 +67,35 @@ impl<'p, 'a> Call<'p, 'a> {
             hosts: Vec::new(),
             buffers: Vec::new(),
             shared: Vec::new(),
+            in_place: Vec::new(),
             items: None,
+            halo: (0, Edge::Clamp),
+            per_chunk: false,
         }
+    }
+
+    /// What comes next sees `items` more on each side of a chunk.
+    pub fn halo(&mut self, items: usize, edge: Edge) -> &mut Self {
+        self.halo = (items, edge);
+        self
+    }
+
+    /// What comes next has elements for each chunk.
+    pub fn per_chunk(&mut self) -> &mut Self {
+        self.per_chunk = true;
+        self
+    }
+
+    /// The size of what comes next.
+    fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
+        let (halo, edge) = std::mem::replace(&mut self.halo, (0, Edge::Clamp));
+        let size = Size::of::<T>(per_item).with_halo(halo);
+        (if std::mem::take(&mut self.per_chunk) { size.per_chunk() } else { size }, edge)
+    }
+
+    /// The items of the run.
+    pub(super) fn items(&self) -> usize {
+        self.items.map_or(0, |(items, _)| items)
     }
 
     /// The next `input`: `per_item` elements an item.
@@ -91,8 +128,120 @@ impl<'p, 'a> Call<'p, 'a> {
     /// Its shape is 0 or does not fit memory.
     pub fn device<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
         const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
+        self.scratch(per_item)
+    }
+
+    /// The next buffer, in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`device`](Self::device).
+    pub fn host_scratch<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 64, "page-locked memory is aligned to 64 bytes") };
+        self.scratch(per_item)
+    }
+
+    fn scratch<T>(&mut self, per_item: usize) -> Result<Buffer<T>> {
         let index = self.buffers.len();
-        self.shape_of_buffer(size_of::<T>(), per_item)?;
+        let (size, edge) = self.size::<T>(per_item);
+        self.shape_of_buffer(size, edge)?;
+        Ok(Buffer { index, elements: PhantomData })
+    }
+
+    /// The next buffer, an `input` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_input<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceInput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::on_device(data.core()))
+    }
+
+    /// The next buffer, an `inout` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_inout<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::on_device(data.core()))
+    }
+
+    /// The next buffer, an `output` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_output<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceOutput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::on_device(data.core()))
+    }
+
+    /// The next buffer, an `input` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_input<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedInput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    /// The next buffer, an `inout` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_inout<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    /// The next buffer, an `output` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_output<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedOutput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace<'a>>) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let (size, edge) = self.size::<T>(per_item);
+        let plan = &self.pipeline.plan.buffers[index];
+        let place = self.pipeline.place_of_buffer(index);
+        let refused = |kind| Error::new(kind).at(place);
+        let shape = Shape::new(plan.name, size, edge).map_err(refused)?;
+        let Some(data) = data else { return Err(refused(ErrorKind::Skipped)) };
+        if let BufferKind::InPlace { writes: true, .. } = plan.kind
+            && !data.writable
+        {
+            return Err(refused(ErrorKind::Skipped));
+        }
+        if data.is_poisoned() {
+            return Err(refused(ErrorKind::Poisoned { host: plan.name }));
+        }
+        if !data.device().same(&self.pipeline.device) {
+            return Err(refused(ErrorKind::OtherDevice { host: plan.name }));
+        }
+        self.count(plan.name, shape, data.len).map_err(refused)?;
+        let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
+        self.buffers.push(BufferShape { shape, place });
+        self.in_place.push(data);
         Ok(Buffer { index, elements: PhantomData })
     }
 
@@ -137,8 +286,9 @@ impl<'p, 'a> Call<'p, 'a> {
         if len != declared {
             return Err(Error::new(ErrorKind::CarryLength { carry: name, len, declared }).at(place));
         }
-        let shape = Shape { element: size_of::<T>(), per_item: 1 };
-        self.buffers.push(BufferShape { shape, shared: Some(len) });
+        let shape =
+            Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(|kind| Error::new(kind).at(place))?;
+        self.buffers.push(BufferShape { shape, place: BufferPlace::Shared(len) });
         self.shared.push(Shared { buffer: index, source, bytes: len * size_of::<T>(), init, back });
         Ok(Buffer { index, elements: PhantomData })
     }
@@ -158,60 +308,89 @@ impl<'p, 'a> Call<'p, 'a> {
 
     fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>) -> Result<Host<T>> {
         let index = self.hosts.len();
-        let shape = self.shape_of_host(index, size_of::<T>(), per_item)?;
-        let items = self
-            .check(index, per_item, &source)
+        let (size, edge) = self.size::<T>(per_item);
+        let shape = self.shape_of_host(index, size, edge)?;
+        let name = self.pipeline.plan.hosts[index].name;
+        self.usable(name, &source)
+            .and_then(|()| self.count(name, shape, source.len))
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))?;
-        self.items = Some(items);
         // Together, so that an argument that was refused leaves nothing to the next one.
         self.host_shapes.push(shape);
         self.hosts.push(source);
         Ok(Host { index, elements: PhantomData })
     }
 
-    fn check(&self, index: usize, per_item: usize, source: &HostSource<'a>) -> Result<usize, ErrorKind> {
-        let names = self.pipeline.plan.hosts;
-        let host = names[index].name;
-        self.usable(host, source)?;
-        if !source.len.is_multiple_of(per_item) {
-            return Err(ErrorKind::Shape { host, len: source.len, per_item });
+    /// An argument of `len` elements has as many items as the others.
+    fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
+        let per_item = shape.per_item;
+        if shape.per_chunk {
+            // How many chunks there are is not known yet.
+            return Ok(());
         }
-        let items = source.len / per_item;
+        if !len.is_multiple_of(per_item) {
+            return Err(ErrorKind::Shape { host, len, per_item });
+        }
+        let items = len / per_item;
         match self.items {
-            Some(other_items) if other_items != items => {
-                Err(ErrorKind::Length { host, items, other: names[index - 1].name, other_items })
+            Some((other_items, other)) if other_items != items => {
+                Err(ErrorKind::Length { host, items, other, other_items })
             }
-            _ => Ok(items),
+            _ => {
+                self.items = Some((items, host));
+                Ok(())
+            }
         }
     }
 
-    fn shape_of_host(&self, index: usize, element: usize, per_item: usize) -> Result<Shape> {
-        let shape = Shape::new(self.pipeline.plan.hosts[index].name, element, per_item);
+    /// What has elements for each chunk has enough of them.
+    pub(super) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
+        let plan = self.pipeline.plan;
+        let too_short = |host, len, shape: &Shape| {
+            let short = shape.per_chunk && len / shape.per_item < chunks;
+            let kind = ErrorKind::PerChunkLength { host, len, chunks, per_chunk: shape.per_item };
+            short.then(|| Error::new(kind))
+        };
+        for (index, (source, shape)) in self.hosts.iter().zip(&self.host_shapes).enumerate() {
+            if let Some(error) = too_short(plan.hosts[index].name, source.len, shape) {
+                return Err(error.at(self.pipeline.place_of_host(index)));
+            }
+        }
+        let in_place =
+            self.buffers.iter().enumerate().filter(|(_, b)| matches!(b.place, BufferPlace::InPlace(..)));
+        for ((index, buffer), data) in in_place.zip(&self.in_place) {
+            if let Some(error) = too_short(plan.buffers[index].name, data.len, &buffer.shape) {
+                return Err(error.at(self.pipeline.place_of_buffer(index)));
+            }
+        }
+        Ok(())
+    }
+
+    fn shape_of_host(&self, index: usize, size: Size, edge: Edge) -> Result<Shape> {
+        let shape = Shape::new(self.pipeline.plan.hosts[index].name, size, edge);
         shape.map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))
     }
 
     /// The next host argument, of which only the shape is known yet.
-    pub(super) fn host_of_shape(&mut self, element: usize, per_item: usize) -> Result<()> {
-        let shape = self.shape_of_host(self.host_shapes.len(), element, per_item)?;
+    pub(super) fn host_of_shape(&mut self, size: Size) -> Result<()> {
+        let shape = self.shape_of_host(self.host_shapes.len(), size, Edge::Clamp)?;
         self.host_shapes.push(shape);
         Ok(())
     }
 
-    pub(super) fn shape_of_buffer(&mut self, element: usize, per_item: usize) -> Result<()> {
+    /// The next buffer. What is an argument of the run is known by its shape only.
+    pub(super) fn shape_of_buffer(&mut self, size: Size, edge: Edge) -> Result<()> {
         let index = self.buffers.len();
         let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
-        let buffer = match kind {
-            BufferKind::Ring => {
-                let shape = Shape::new(name, element, per_item)
-                    .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
-                BufferShape { shape, shared: None }
-            }
-            // How long it is, a run knows.
-            BufferKind::Resident | BufferKind::Carry => {
-                BufferShape { shape: Shape { element, per_item: 1 }, shared: Some(0) }
-            }
+        let place = match kind {
+            BufferKind::Ring => BufferPlace::Ring,
+            BufferKind::HostScratch => BufferPlace::HostRing,
+            // How long they are, a run knows.
+            BufferKind::Resident | BufferKind::Carry => BufferPlace::Shared(0),
+            BufferKind::InPlace { .. } => BufferPlace::InPlace(DevicePtr(0), 0),
         };
-        self.buffers.push(buffer);
+        let shape = Shape::new(name, size, edge)
+            .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
+        self.buffers.push(BufferShape { shape, place });
         Ok(())
     }
 
@@ -220,9 +399,10 @@ impl<'p, 'a> Call<'p, 'a> {
         let items = match (self.pipeline.chunk, declared) {
             (Some(items), _) | (None, ChunkSize::Items(items)) => items,
             (None, ChunkSize::Auto) => {
-                let ring = self.buffers.iter().filter(|buffer| buffer.shared.is_none());
-                let shapes = self.host_shapes.iter().chain(ring.map(|buffer| &buffer.shape));
-                let largest = shapes.map(|shape| shape.bytes()).max().unwrap_or(1).max(1);
+                let buffers = self.buffers.iter().filter(|buffer| !buffer.is_shared());
+                let shapes = self.host_shapes.iter().chain(buffers.map(|buffer| &buffer.shape));
+                let by_item = shapes.filter(|shape| !shape.per_chunk);
+                let largest = by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1);
                 (AUTO_SLOT_BYTES / largest).min(self.items_in_budget()).max(1)
             }
         };
@@ -232,16 +412,23 @@ impl<'p, 'a> Call<'p, 'a> {
     /// The items that a chunk may have for the ring to stay within its budget.
     fn items_in_budget(&self) -> usize {
         let Some(budget) = self.pipeline.budget else { return usize::MAX };
-        let shared: usize = self.buffers.iter().filter(|b| b.shared.is_some()).map(|b| b.bytes(0)).sum();
-        let ring = self.buffers.iter().filter(|buffer| buffer.shared.is_none());
-        let (mut per_item, mut slots) = (0_usize, 0_usize);
-        for buffer in ring {
-            per_item = per_item.saturating_add(buffer.shape.bytes());
-            slots += self.pipeline.depth;
+        let depth = self.pipeline.depth;
+        let (mut fixed, mut per_item) = (0_usize, 0_usize);
+        for buffer in &self.buffers {
+            let shape = buffer.shape;
+            match buffer.place {
+                BufferPlace::Shared(_) => fixed = fixed.saturating_add(buffer.bytes(0)).saturating_add(ALIGN),
+                BufferPlace::Ring => {
+                    // What a chunk of no items needs; and each slot is rounded up by less than the alignment.
+                    let slot = shape.items(0).saturating_mul(shape.bytes()).saturating_add(ALIGN);
+                    fixed = fixed.saturating_add(slot.saturating_mul(depth));
+                    per_item = per_item.saturating_add(if shape.per_chunk { 0 } else { shape.bytes() });
+                }
+                BufferPlace::HostRing | BufferPlace::InPlace(..) => {}
+            }
         }
-        // Each slot is rounded up by less than the alignment, and each shared buffer too.
-        let left = budget.saturating_sub(shared).saturating_sub((slots + self.buffers.len()) * ALIGN);
-        left.checked_div(per_item.saturating_mul(self.pipeline.depth)).unwrap_or(usize::MAX)
+        let left = budget.saturating_sub(fixed);
+        left.checked_div(per_item.saturating_mul(depth)).unwrap_or(usize::MAX)
     }
 
     /// Allocates the ring for whole chunks.
@@ -250,8 +437,8 @@ impl<'p, 'a> Call<'p, 'a> {
         let chunk = self.chunk(chunk)?;
         let depth = self.pipeline.depth;
         let addressable = |buffer: &BufferShape| {
-            let bytes = chunk.checked_mul(buffer.shape.bytes()).and_then(|bytes| bytes.checked_mul(depth));
-            bytes.is_some_and(|bytes| bytes <= isize::MAX as usize)
+            let bytes = buffer.shape.items(chunk).checked_mul(buffer.shape.bytes());
+            bytes.and_then(|bytes| bytes.checked_mul(depth)).is_some_and(|bytes| bytes <= isize::MAX as usize)
         };
         // `chunk = usize::MAX` means all in one: how many that is, a run knows.
         if !self.buffers.iter().all(addressable) {
@@ -262,13 +449,16 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// `shared`: also what is the whole run's.
     pub(super) fn reserve_ring(self, chunk: usize, slots: usize, shared: bool) -> Result<Self> {
-        let size = |buffer: &BufferShape| match buffer.shared {
+        let size = |buffer: &BufferShape| match buffer.place {
             // A run of nothing needs no slots.
-            None => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
-            Some(_) => shared.then_some((buffer.bytes(chunk), 1)),
+            BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
+            BufferPlace::Shared(_) => shared.then_some((buffer.bytes(chunk), 1)),
+            BufferPlace::InPlace(..) => None,
         };
         let sizes: Vec<_> = self.buffers.iter().map(size).collect();
-        let needed = Ring::total(&sizes);
+        let on_device =
+            self.buffers.iter().zip(&sizes).filter(|(b, _)| !matches!(b.place, BufferPlace::HostRing));
+        let needed = Ring::total(on_device.map(|(_, size)| size));
         if let Some(budget) = self.pipeline.budget.filter(|&budget| needed > budget) {
             return Err(Error::new(ErrorKind::Budget { needed, budget }).at(self.pipeline.place()));
         }
@@ -287,8 +477,14 @@ impl<'p, 'a> Call<'p, 'a> {
             let ((from, from_per_item), (to, to_per_item)) = match operation.kind {
                 OperationKind::Upload { host: from, buffer: to } => (host(from), buffer(to)),
                 OperationKind::Download { host: to, buffer: from } => (buffer(from), host(to)),
-                OperationKind::CopyOnDevice { from, to } => (buffer(from), buffer(to)),
-                OperationKind::Fill { .. } | OperationKind::Launch { .. } => continue,
+                OperationKind::CopyOnDevice { from, to }
+                | OperationKind::CopyToScratch { from, to }
+                | OperationKind::CopyFromScratch { from, to } => (buffer(from), buffer(to)),
+                OperationKind::Fill { .. }
+                | OperationKind::Launch { .. }
+                | OperationKind::Call { .. }
+                | OperationKind::Host { .. }
+                | OperationKind::Then => continue,
             };
             if from_per_item != to_per_item {
                 let kind = ErrorKind::CopyShape { from, from_per_item, to, to_per_item };

@@ -4,9 +4,12 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::call::Call;
+use super::functions::Failure;
+use super::graph::{Cover, Recorder};
+use super::in_place::InPlace;
 use super::run::Run;
 use super::shape::Shape;
-use super::{ChunkSize, Drained, explain};
+use super::{ChunkSize, Drained, explain, place_of};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, Plan};
@@ -32,13 +35,14 @@ impl Call<'_, '_> {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
         self.check_copies()?;
-        let items = self.items.unwrap_or(0);
+        let items = self.items();
         let chunk = self.chunk(chunk)?.min(items.max(1));
         let chunks = items.div_ceil(chunk);
+        self.check_per_chunk(chunks)?;
         let slots = self.pipeline.depth.min(chunks);
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         let call = self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, host_shapes, hosts, buffers, shared, .. } = call;
+        let Call { pipeline, host_shapes, hosts, buffers, shared, in_place, .. } = call;
         pipeline.staging.reset();
         let staged = staged_bytes(plan, &hosts, &host_shapes, chunk);
         let staging_name = |operation: usize| plan.operations[operation].text;
@@ -47,9 +51,28 @@ impl Call<'_, '_> {
             .reserve(&pipeline.device, &staged, slots, staging_name)
             .map_err(|error| error.at(pipeline.place()))?;
 
+        let cover = Cover::new(plan, staged.iter().any(Option::is_some));
+        let lanes = match cover {
+            Cover::Run => 1,
+            Cover::Chunk { .. } => slots,
+        };
+        // Where each operation is waited for, a graph would hide which one failed.
+        let recorder = if pipeline.graph && slots > 0 && !pipeline.device.driver().is_synchronous() {
+            let reserved = pipeline.graphs.reserve(&pipeline.device, lanes);
+            reserved.map_err(|error| explain(plan, error))?;
+            let graphs = std::mem::take(&mut pipeline.graphs);
+            Some(Recorder::new(&pipeline.device, graphs, cover, pipeline.depth))
+        } else {
+            None
+        };
+
+        // What the run shares is copied by the plan's first stream.
+        let graphs_only = recorder.is_some() && shared.is_empty();
+
         let start = pipeline.device.driver().clock();
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
-        let run = Run::new(pipeline, &staging, &hosts, &host_shapes, &buffers, items, chunk);
+        let arguments = (&*buffers, &*in_place);
+        let run = Run::new(pipeline, &staging, &hosts, &host_shapes, arguments, [items, chunk], recorder);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&shared)?;
             body(&run)?;
@@ -57,15 +80,17 @@ impl Call<'_, '_> {
         }));
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
-        let mut totals = run.into_totals();
+        let (mut totals, functions, graphs) = run.into_parts();
+        pipeline.graphs = graphs.unwrap_or(std::mem::take(&mut pipeline.graphs));
         pipeline.staging = staging.into_inner();
-        let mut drained = pipeline.drain();
+        let mut drained = pipeline.drain(graphs_only);
+        let failure = functions.finish();
         if let Drained::Clean = drained {
             // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
             unsafe { pipeline.staging.flush(&pipeline.device) };
             totals.all_arrived();
             // What is carried is a result of a run that went well.
-            if let Ok(Ok(())) = outcome {
+            if let (Ok(Ok(())), None) = (&outcome, &failure) {
                 drained = pipeline.give_back(&shared, &mut totals);
             }
         }
@@ -76,9 +101,11 @@ impl Call<'_, '_> {
                     core.poison();
                 }
             }
+            in_place.iter().for_each(InPlace::poison);
         }
         std::mem::forget(must_drain);
         pipeline.staging.reset();
+        pipeline.graphs.rest();
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 
@@ -86,8 +113,14 @@ impl Call<'_, '_> {
             Drained::Clean => None,
             Drained::Failed(error) | Drained::Lost(error) => Some(error),
         };
-        match first_error(plan, enqueued, on_device) {
-            Some(error) => Err(error.with_complete(totals.complete(plan, chunk, items))),
+        let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
+        let error = first_error(plan, enqueued, on_device).or_else(|| {
+            let Failure { operation, chunk, .. } = *failure.as_ref()?;
+            let place = place_of(plan, operation, Some(chunk as u64));
+            Some(Error::new(failure?.kind(plan)).at(place))
+        });
+        match error {
+            Some(error) => Err(error.with_complete(totals.complete(plan, lacking, chunk, items))),
             None => Ok(Report {
                 pipeline: plan.pipeline,
                 device: pipeline.device.name().to_owned(),
@@ -128,12 +161,16 @@ fn first_error(plan: &'static Plan, enqueued: Result<()>, on_device: Option<Driv
     }
 }
 
-/// For each operation the bytes of its staging slot, if the host side of its copy is pageable.
+/// For each operation the bytes of its staging slot, if the CPU has a part in its copy.
 fn staged_bytes(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape], chunk: usize) -> Vec<Option<usize>> {
     let stages = |operation: &crate::plan::OperationPlan| match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-            matches!(hosts.get(host)?.memory, HostMemory::Pageable(_))
-                .then(|| chunk.saturating_mul(shapes[host].bytes()))
+            let shape = shapes[host];
+            match hosts.get(host)?.memory {
+                HostMemory::Pageable(_) => Some(shape.items(chunk).saturating_mul(shape.bytes())),
+                // What lies beyond the ends is made up.
+                HostMemory::Pinned(_) => (shape.halo > 0).then(|| 2 * shape.halo * shape.bytes()),
+            }
         }
         _ => None,
     };

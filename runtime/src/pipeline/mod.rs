@@ -2,8 +2,13 @@
 
 mod call;
 mod execute;
+mod functions;
+mod graph;
+mod halo;
+mod in_place;
 mod operation;
 mod options;
+mod queue;
 mod ring;
 mod run;
 mod shape;
@@ -13,18 +18,21 @@ mod staging;
 mod tests;
 
 pub use call::{Buffer, Call, Host};
+pub use functions::{Enqueue, HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;
 pub use options::{Build, Options};
 pub use run::{Chunk, Run};
+pub use shape::{Edge, Size};
 
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Place, Result, Site};
 use crate::kernel::Function;
 use crate::launch::Kernel;
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::stream::{Event, Stream};
+use graph::Graphs;
 use ring::Ring;
 use run::Totals;
 use shared::{Shared, Transfer};
@@ -69,6 +77,9 @@ pub struct Pipeline {
     poisoned: bool,
     /// Bytes of device memory that the ring may take.
     budget: Option<usize>,
+    /// Whether runs launch graphs.
+    graph: bool,
+    graphs: Graphs,
 }
 
 impl Pipeline {
@@ -81,7 +92,7 @@ impl Pipeline {
     }
 
     fn with_resources(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
-        let Settings { device, chunk, depth: chosen, budget: chosen_budget } = options;
+        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph } = options;
         let depth = chosen.unwrap_or(depth);
         if depth == 0 {
             return Err(ErrorKind::DepthZero.into());
@@ -97,7 +108,10 @@ impl Pipeline {
         for stream in plan.streams {
             stream_start.push(streams.len());
             for _ in 0..if stream.per_slot { depth } else { 1 } {
-                streams.push(Stream::new(device, stream.priority)?);
+                streams.push(match stream.null {
+                    true => Stream::null(device)?,
+                    false => Stream::new(device, stream.priority)?,
+                });
             }
         }
         let events =
@@ -114,6 +128,8 @@ impl Pipeline {
             staging: Staging::default(),
             poisoned: false,
             budget: chosen_budget,
+            graph,
+            graphs: Graphs::default(),
         })
     }
 
@@ -124,24 +140,21 @@ impl Pipeline {
         self
     }
 
-    /// Allocates the ring ahead of the first run. `buffers` is, for each of the plan's, its element's bytes and the
-    /// elements in an item; `hosts` likewise.
+    /// Lets runs launch graphs in place of single operations.
+    #[must_use]
+    pub fn with_graph(mut self) -> Self {
+        self.graph = true;
+        self
+    }
+
+    /// Allocates the ring ahead of the first run. The sizes are those of the plan's hosts and buffers.
     ///
     /// # Errors
     /// A shape is 0, the chunk is 0, or device memory does not suffice.
-    pub fn reserve(
-        &mut self,
-        chunk: ChunkSize,
-        hosts: &[(usize, usize)],
-        buffers: &[(usize, usize)],
-    ) -> Result<()> {
+    pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
         let mut call = self.call();
-        for &(element, per_item) in hosts {
-            call.host_of_shape(element, per_item)?;
-        }
-        for &(element, per_item) in buffers {
-            call.shape_of_buffer(element, per_item)?;
-        }
+        hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
+        buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
         call.reserve(chunk)
     }
 
@@ -178,10 +191,12 @@ impl Pipeline {
         Place { site: Some(Site { file: self.plan.file, line, column }), ..self.place() }
     }
 
-    /// Waits for every stream, whatever happens on the way.
-    fn drain(&mut self) -> Drained {
+    /// Waits for every stream that may be in use, whatever happens on the way. `graphs_only`: nothing was enqueued but
+    /// graphs.
+    fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
-        for stream in &self.streams {
+        let streams = if graphs_only { &[] } else { &self.streams[..] };
+        for stream in streams.iter().chain(self.graphs.streams()) {
             if let Err(failed) = stream.synchronize() {
                 error.get_or_insert(failed);
             }
@@ -189,7 +204,8 @@ impl Pipeline {
         let Some(error) = error else { return Drained::Clean };
         // A device that can still be waited for answers now that everything has been; one that has failed for good
         // says so again, and then nothing is known of its copies.
-        let quiet = self.streams.iter().all(|stream| stream.synchronize().is_ok());
+        let quiet =
+            self.streams.iter().chain(self.graphs.streams()).all(|stream| stream.synchronize().is_ok());
         if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
     }
 
@@ -203,7 +219,7 @@ impl Pipeline {
                 totals.staged += moved.staged;
                 Drained::Clean
             }
-            Err(error) => match self.drain() {
+            Err(error) => match self.drain(false) {
                 Drained::Lost(_) => Drained::Lost(error),
                 _ => Drained::Failed(error),
             },
@@ -214,6 +230,7 @@ impl Pipeline {
     fn poison(&mut self) {
         self.poisoned = true;
         std::mem::take(&mut self.ring).leak();
+        std::mem::take(&mut self.graphs).leak();
         self.staging.poison();
     }
 }
@@ -228,14 +245,12 @@ enum Drained {
     Lost(crate::error::DriverError),
 }
 
-/// Whether a ring fits its budget. `buffers` are each one's bytes an element and elements an item.
-pub const fn fits_budget(budget: usize, depth: usize, chunk: usize, buffers: &[(usize, usize)]) -> bool {
+/// Whether a ring fits its budget.
+pub const fn fits_budget(budget: usize, depth: usize, chunk: usize, buffers: &[Size]) -> bool {
     let mut needed: usize = 0;
     let mut index = 0;
     while index < buffers.len() {
-        let (element, per_item) = buffers[index];
-        let slot = element.saturating_mul(per_item).saturating_mul(chunk);
-        needed = needed.saturating_add(slot.saturating_mul(depth));
+        needed = needed.saturating_add(buffers[index].bytes_for(chunk).saturating_mul(depth));
         index += 1;
     }
     needed <= budget
@@ -248,6 +263,7 @@ pub struct Settings<'a> {
     chunk: Option<usize>,
     depth: Option<usize>,
     budget: Option<usize>,
+    graph: bool,
 }
 
 /// The place of a pipeline as a whole.
@@ -274,6 +290,7 @@ fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
     let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
     let kernel = operation.and_then(|o| match plan.operations[o].kind {
         OperationKind::Launch { kernel } => Some(kernel),
+        OperationKind::Call { routine } => Some(routine),
         _ => None,
     });
     let kind = match (&error.host_body, kernel) {
@@ -292,6 +309,17 @@ fn allocate(device: &Device, bytes: usize, what: &str) -> Result<DeviceMemory> {
         if error.is_out_of_memory() {
             let free = device.driver().free_memory().unwrap_or(0);
             ErrorKind::OutOfDeviceMemory { what: format!("`{what}`"), requested: bytes as u64, free }.into()
+        } else {
+            error.into()
+        }
+    })
+}
+
+/// Page-locked host memory for `what`.
+fn allocate_pinned(device: &Device, bytes: usize, what: &str) -> Result<PinnedCore> {
+    PinnedCore::new(device, bytes).map_err(|error| {
+        if error.is_out_of_memory() {
+            ErrorKind::OutOfPinnedMemory { what: format!("`{what}`"), requested: bytes as u64 }.into()
         } else {
             error.into()
         }

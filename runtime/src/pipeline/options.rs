@@ -20,13 +20,21 @@ pub struct Options<P> {
     chunk: Option<usize>,
     depth: Option<usize>,
     budget: Option<usize>,
+    graph: bool,
     pipeline: PhantomData<fn() -> P>,
 }
 
 impl<P: Build> Options<P> {
     #[doc(hidden)]
     pub fn new(device: &Device) -> Self {
-        Self { device: device.clone(), chunk: None, depth: None, budget: None, pipeline: PhantomData }
+        Self {
+            device: device.clone(),
+            chunk: None,
+            depth: None,
+            budget: None,
+            graph: false,
+            pipeline: PhantomData,
+        }
     }
 
     /// Items in a chunk, in place of the pipeline's `chunk` declaration. At least 1.
@@ -48,13 +56,29 @@ impl<P: Build> Options<P> {
         self
     }
 
+    /// Graph mode: a run records its operations as a CUDA graph, which is launched as a whole and kept. A later run of
+    /// the same shape changes what differs and launches it again, which costs the host far fewer calls.
+    ///
+    /// If all host arguments are in pinned memory, a graph is a whole run, else a chunk. Streams then say what is ordered
+    /// and no more: their priorities do not apply. With `THALWEG_SYNC=1` there are no graphs.
+    pub fn graph(mut self) -> Self {
+        self.graph = true;
+        self
+    }
+
     /// Creates the streams and events, loads the kernels, and allocates the ring if its size does not depend on the
     /// arguments of a run.
     ///
     /// # Errors
     /// The chunk or the depth is 0; device memory does not suffice; a kernel does not compile or is not in its source.
     pub fn build(self) -> Result<P> {
-        P::build(Settings { device: &self.device, chunk: self.chunk, depth: self.depth, budget: self.budget })
+        P::build(Settings {
+            device: &self.device,
+            chunk: self.chunk,
+            depth: self.depth,
+            budget: self.budget,
+            graph: self.graph,
+        })
     }
 }
 

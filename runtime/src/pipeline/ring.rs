@@ -1,11 +1,11 @@
-//! [`Ring`]: device memory, a slot of every buffer for each chunk in flight.
+//! [`Ring`]: a slot of every buffer for each chunk in flight, in device memory or in page-locked host memory.
 
-use super::allocate;
+use super::{allocate, allocate_pinned};
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr};
 use crate::error::Result;
-use crate::memory::DeviceMemory;
-use crate::plan::BufferPlan;
+use crate::memory::{DeviceMemory, PinnedCore};
+use crate::plan::{BufferKind, BufferPlan};
 
 /// Slots start at this alignment, as allocations do.
 pub(super) const ALIGN: usize = 256;
@@ -17,17 +17,49 @@ pub(super) struct Ring {
 
 #[derive(Debug)]
 struct RingBuffer {
-    memory: Option<DeviceMemory>,
+    memory: Option<Memory>,
     /// From one slot to the next, in bytes.
     stride: usize,
     slots: usize,
 }
 
+enum Memory {
+    Device(DeviceMemory),
+    Host(PinnedCore),
+}
+
+impl Memory {
+    fn ptr(&self) -> DevicePtr {
+        match self {
+            Self::Device(memory) => memory.ptr,
+            Self::Host(core) => core.device_ptr(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Device(memory) => memory.bytes,
+            Self::Host(core) => core.bytes(),
+        }
+    }
+
+    fn holds(&self, access: &Access) -> bool {
+        let (start, end) = (self.ptr(), self.ptr().offset(self.bytes()));
+        start <= access.ptr && access.ptr.offset(access.bytes) <= end
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes at {:#x}", self.bytes(), self.ptr().0)
+    }
+}
+
 impl Ring {
     /// The bytes that these sizes take.
-    pub(super) fn total(sizes: &[Option<(usize, usize)>]) -> usize {
+    pub(super) fn total<'s>(sizes: impl Iterator<Item = &'s Option<(usize, usize)>>) -> usize {
         let total = |&(bytes, slots): &(usize, usize)| stride(bytes).saturating_mul(slots);
-        sizes.iter().flatten().map(total).fold(0, usize::saturating_add)
+        sizes.flatten().map(total).fold(0, usize::saturating_add)
     }
 
     /// Makes room for the given sizes, one a buffer: `Some((bytes, slots))`, or `None` to leave one alone. What is large
@@ -47,10 +79,13 @@ impl Ring {
             let Some((bytes, slots)) = *size else { continue };
             let stride = stride(bytes);
             let total = stride.saturating_mul(slots);
-            if buffer.memory.as_ref().is_none_or(|memory| memory.bytes < total) {
+            if buffer.memory.as_ref().is_none_or(|memory| memory.bytes() < total) {
                 // The old one goes first, so that the ring never takes more than its slots.
                 buffer.memory = None;
-                buffer.memory = Some(allocate(device, total, plan.name)?);
+                buffer.memory = Some(match plan.kind {
+                    BufferKind::HostScratch => Memory::Host(allocate_pinned(device, total, plan.name)?),
+                    _ => Memory::Device(allocate(device, total, plan.name)?),
+                });
             }
             (buffer.stride, buffer.slots) = (stride, slots);
         }
@@ -61,21 +96,28 @@ impl Ring {
     pub(super) fn slot(&self, buffer: usize, slot: usize) -> Option<(DevicePtr, usize)> {
         let buffer = self.buffers.get(buffer)?;
         let memory = buffer.memory.as_ref()?;
-        (slot < buffer.slots).then(|| (memory.ptr.offset(slot * buffer.stride), buffer.stride))
+        (slot < buffer.slots).then(|| (memory.ptr().offset(slot * buffer.stride), buffer.stride))
     }
 
     /// Whether all of `access` is in this ring.
     pub(super) fn holds(&self, access: &Access) -> bool {
-        let end = |ptr: DevicePtr, bytes| ptr.offset(bytes);
+        self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref()).any(|memory| memory.holds(access))
+    }
+
+    /// Whether all of it is in this ring's host memory.
+    pub(super) fn holds_on_host(&self, access: &Access) -> bool {
         let mut memory = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
-        memory.any(|memory| {
-            memory.ptr <= access.ptr && end(access.ptr, access.bytes) <= end(memory.ptr, memory.bytes)
-        })
+        memory.any(|memory| matches!(memory, Memory::Host(_)) && memory.holds(access))
     }
 
     /// Leaves the memory to the device.
     pub(super) fn leak(self) {
-        self.buffers.into_iter().for_each(|buffer| std::mem::forget(buffer.memory));
+        for memory in self.buffers.into_iter().filter_map(|buffer| buffer.memory) {
+            match memory {
+                Memory::Device(memory) => std::mem::forget(memory),
+                Memory::Host(core) => core.poison(),
+            }
+        }
     }
 }
 

@@ -5,16 +5,11 @@
 //! completed, which is when the slot is needed again or the run ends. The CPU copies run on the calling thread and on
 //! rayon's, and are done when the call returns.
 
-use rayon::prelude::*;
-
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::PinnedCore;
+use crate::memory::{PinnedCore, copy};
 use crate::stream::Event;
-
-/// What one CPU thread copies at a time. Smaller copies are not worth a second thread.
-const PIECE: usize = 256 << 10;
 
 /// For each operation its slots, if it stages.
 #[derive(Default)]
@@ -34,8 +29,10 @@ pub(super) struct Slot {
 }
 
 /// Data on its way to pageable memory.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Delivery {
+    /// Whose data it is.
+    pub(super) chunk: usize,
     pub(super) to: *mut u8,
     pub(super) bytes: usize,
 }
@@ -117,6 +114,11 @@ impl Slot {
         self.core.bytes()
     }
 
+    /// Whether data of a chunk before this one is pending.
+    pub(super) fn owes_before(&self, chunk: usize) -> bool {
+        self.pending.is_some_and(|delivery| delivery.chunk < chunk)
+    }
+
     pub(super) fn done(&self) -> &Event {
         &self.done
     }
@@ -124,6 +126,11 @@ impl Slot {
     /// The device's copy from or to the slot was enqueued and `done` recorded after it.
     pub(super) fn enqueued(&mut self, delivery: Option<Delivery>) {
         self.in_flight = true;
+        self.pending = delivery;
+    }
+
+    /// The graph with the device's copy from or to the slot was launched.
+    pub(super) fn launched(&mut self, delivery: Option<Delivery>) {
         self.pending = delivery;
     }
 
@@ -140,8 +147,8 @@ impl Slot {
 
     /// # Safety
     /// The device is done with the slot, and the run that made the delivery is not over.
-    unsafe fn deliver(&mut self, device: &Device) -> bool {
-        let Some(Delivery { to, bytes }) = self.pending.take() else { return false };
+    pub(super) unsafe fn deliver(&mut self, device: &Device) -> bool {
+        let Some(Delivery { to, bytes, .. }) = self.pending.take() else { return false };
         // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery; the slot
         // holds at least `bytes`, and the device's copy into it has completed.
         unsafe { copy(to, self.core.ptr.as_ptr(), bytes) };
@@ -161,42 +168,3 @@ impl std::fmt::Debug for Staging {
 unsafe impl Send for Staging {}
 // SAFETY: as above; nothing is done through `&Staging`.
 unsafe impl Sync for Staging {}
-
-/// Copies on several threads; done when it returns.
-///
-/// # Safety
-/// As `copy_nonoverlapping`.
-pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    if bytes <= PIECE {
-        // SAFETY: the caller's promise.
-        return unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
-    }
-    let (to, from) = (Shared(to), Shared(from.cast_mut()));
-    (0..bytes.div_ceil(PIECE)).into_par_iter().for_each(|piece| {
-        let start = piece * PIECE;
-        // SAFETY: pieces are disjoint and within `bytes`; the rest is the caller's promise. `for_each` returns when all
-        // are done.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                from.get().add(start),
-                to.get().add(start),
-                PIECE.min(bytes - start),
-            );
-        }
-    });
-}
-
-/// A pointer that rayon's threads may have.
-#[derive(Clone, Copy)]
-struct Shared(*mut u8);
-
-impl Shared {
-    fn get(self) -> *mut u8 {
-        self.0
-    }
-}
-
-// SAFETY: see `copy`, its only user: each thread accesses its own piece.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}

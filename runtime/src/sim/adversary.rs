@@ -51,6 +51,7 @@ impl Machine {
             Engine::CopyToDevice => self.model.to_device,
             Engine::CopyToHost => self.model.to_host,
             Engine::Compute => self.model.memory_rate,
+            Engine::Host => self.model.host_memcpy,
         };
         self.now = self.now.max(command.enqueued_at) + work.latency + work.bytes / rate;
         Progress::Run(Job { stream: handle, tag: command.tag, action: work.action })

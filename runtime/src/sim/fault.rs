@@ -24,7 +24,7 @@ pub(super) fn not_permitted(call: &'static str) -> DriverError {
         call,
         800,
         "CUDA_ERROR_NOT_PERMITTED",
-        "a kernel's host body cannot wait for the device that executes it",
+        "a kernel's host body and a host function cannot wait for the device that executes them",
     )
 }
 

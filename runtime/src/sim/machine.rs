@@ -50,6 +50,10 @@ pub(super) struct Machine {
     pub streams: Handles<Stream>,
     /// Each event with its latest record.
     pub events: Handles<Option<Arc<Record>>>,
+    /// Each graph with the number of its nodes.
+    pub graphs: Handles<usize>,
+    /// The null stream, once it was asked for.
+    null: Option<RawStream>,
     /// What the engines are at.
     pub active: Vec<Active>,
     /// How far the device has been simulated.
@@ -74,6 +78,8 @@ impl Machine {
             order: Order::default(),
             streams: Handles::default(),
             events: Handles::default(),
+            graphs: Handles::default(),
+            null: None,
             active: Vec::new(),
             now: 0.0,
             host: 0.0,
@@ -89,7 +95,19 @@ impl Machine {
         RawStream(self.streams.insert(Stream::new(priority, lane)))
     }
 
+    pub fn null_stream(&mut self) -> RawStream {
+        if let Some(stream) = self.null {
+            return stream;
+        }
+        let stream = self.create_stream(0);
+        self.null = Some(stream);
+        stream
+    }
+
     pub fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
+        if self.null == Some(stream) {
+            return Err(fault::invalid_handle(call, "stream"));
+        }
         let state = self.stream(call, stream)?;
         state.destroyed = true;
         let lane = state.lane;
@@ -123,7 +141,20 @@ impl Machine {
         stream: RawStream,
         tag: Tag,
         spans: &[Span],
+        work: Work,
+    ) -> DriverResult<()> {
+        self.enqueue_at(call, stream, tag, spans, work, self.model.host_call)
+    }
+
+    /// As [`enqueue_work`](Self::enqueue_work), for as much of the host's time.
+    pub fn enqueue_at(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        spans: &[Span],
         mut work: Work,
+        cost: Nanos,
     ) -> DriverResult<()> {
         let lane = self.stream(call, stream)?.lane;
         let accessor = Accessor { moment: self.order.enqueue(lane), tag };
@@ -133,7 +164,7 @@ impl Machine {
                 work.fault.get_or_insert_with(|| Box::new(error));
             }
         }
-        self.push(call, stream, tag, Step::Work(work))
+        self.push(call, stream, tag, Step::Work(work), cost)
     }
 
     pub fn record(
@@ -143,12 +174,26 @@ impl Machine {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()> {
+        self.latest(call, event)?;
+        let record = self.record_now(call, stream, tag, self.model.event_call)?;
+        let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
+        *latest = Some(record);
+        Ok(())
+    }
+
+    /// A record of everything enqueued on a stream so far.
+    pub fn record_now(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        cost: Nanos,
+    ) -> DriverResult<Arc<Record>> {
         let lane = self.stream(call, stream)?.lane;
         let clock = self.order.record(lane);
         let record = Arc::new(Record { stream: stream.0, clock, outcome: Default::default() });
-        let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
-        *latest = Some(Arc::clone(&record));
-        self.push(call, stream, tag, Step::Record(record))
+        self.push(call, stream, tag, Step::Record(Arc::clone(&record)), cost)?;
+        Ok(record)
     }
 
     pub fn wait(
@@ -158,26 +203,44 @@ impl Machine {
         event: RawEvent,
         tag: Tag,
     ) -> DriverResult<()> {
-        let lane = self.stream(call, stream)?.lane;
+        self.stream(call, stream)?;
         let Some(record) = self.latest(call, event)? else {
             self.host += self.model.event_call;
             return Ok(());
         };
+        self.wait_for(call, stream, &record, tag, self.model.event_call)
+    }
+
+    /// What is enqueued on a stream from now on comes after a record.
+    pub fn wait_for(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        record: &Arc<Record>,
+        tag: Tag,
+        cost: Nanos,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, stream)?.lane;
         self.order.wait(lane, &record.clock);
         // A failure that the host has been told of is over; the stream that failed works again, and so does its event.
         let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
         if failure.is_some_and(|failure| failure.pending().is_ok()) {
-            self.host += self.model.event_call;
+            self.host += cost;
             return Ok(());
         }
-        self.push(call, stream, tag, Step::Wait(record))
+        self.push(call, stream, tag, Step::Wait(Arc::clone(record)), cost)
     }
 
-    fn push(&mut self, call: &'static str, stream: RawStream, tag: Tag, step: Step) -> DriverResult<()> {
-        self.host += match step {
-            Step::Record(_) | Step::Wait(_) => self.model.event_call,
-            Step::Work(_) => self.model.host_call,
-        };
+    /// Enqueues a command, which takes so much of the host's time.
+    fn push(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        step: Step,
+        cost: Nanos,
+    ) -> DriverResult<()> {
+        self.host += cost;
         self.sequence += 1;
         let command = Command { step, tag, sequence: self.sequence, enqueued_at: self.host };
         let stream = self.stream(call, stream)?;

@@ -22,6 +22,7 @@ mod adversary;
 mod block;
 mod bodies;
 mod fault;
+mod graph;
 mod handles;
 mod history;
 mod machine;
@@ -34,6 +35,7 @@ mod spec;
 mod tests;
 mod timed;
 mod wait;
+mod work;
 
 use std::fmt;
 use std::ptr::NonNull;
@@ -43,12 +45,15 @@ use std::time::Duration;
 use self::block::Block;
 use self::machine::Machine;
 use self::memory::{Place, Span};
-use self::queue::{Action, Engine, Work};
+use self::queue::Work;
+use self::queue::{Action, Engine};
 pub use self::spec::Spec;
 use crate::driver::{
-    DevicePtr, Driver, DriverResult, Info, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, RawEvent, RawFunction, RawGraph,
+    RawLaunch, RawStream, Tag,
 };
 use crate::error::{Error, ErrorKind};
+use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 
 /// A simulated device.
@@ -125,25 +130,11 @@ impl Sim {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()> {
-        let spans = [
-            Span { start: from.0, bytes, write: false, place: Some(from.1) },
-            Span { start: to.0, bytes, write: true, place: Some(to.1) },
-        ];
+        let spans = work::copied(to, from, bytes);
         // Copying nothing accesses nothing, so the addresses do not matter.
         let spans = if bytes == 0 { &[] } else { &spans[..] };
-        if from.0.abs_diff(to.0) < bytes {
-            return Err(fault::invalid_value(call, "the two ranges overlap"));
-        }
-        self.enqueue(call, stream, tag, spans, |machine| {
-            let (engine, traffic) = match (from.1, to.1) {
-                (Place::Pinned, _) => (Engine::CopyToDevice, bytes as f64),
-                (Place::Device, Place::Pinned) => (Engine::CopyToHost, bytes as f64),
-                // Reads and writes device memory.
-                (Place::Device, Place::Device) => (Engine::Compute, 2.0 * bytes as f64),
-            };
-            let action = Action::Copy { to: to.0, from: from.0, bytes };
-            Work { engine, latency: machine.model.copy_latency, bytes: traffic, action, fault: None }
-        })
+        work::check_overlap(call, to, from, bytes)?;
+        self.enqueue(call, stream, tag, spans, |machine| work::copy(&machine.model, to, from, bytes))
     }
 }
 
@@ -181,6 +172,10 @@ impl Driver for Sim {
         let (least, greatest) = self.info.priorities;
         let priority = priority.min(least).max(greatest);
         Ok(self.machine().create_stream(priority))
+    }
+
+    fn null_stream(&self) -> DriverResult<RawStream> {
+        Ok(self.machine().null_stream())
     }
 
     unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
@@ -259,22 +254,9 @@ impl Driver for Sim {
         tag: Tag,
     ) -> DriverResult<()> {
         let Some(bytes) = pattern.len().checked_mul(count).filter(|&bytes| bytes > 0) else { return Ok(()) };
-        let start = address(to);
-        let span = Span { start, bytes, write: true, place: Some(Place::Device) };
-        let pattern = pattern.to_vec();
-        let body = move || {
-            let to = std::ptr::with_exposed_provenance_mut::<u8>(start);
-            // SAFETY: the range was checked to lie in a live allocation of this device when the fill was enqueued, and
-            // cannot be freed before the host has waited for it. No other command is carried out meanwhile.
-            let memory = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
-            memory.chunks_exact_mut(pattern.len()).for_each(|place| place.copy_from_slice(&pattern));
-        };
-        self.enqueue("cuMemsetAsync", stream, tag, &[span], |machine| Work {
-            engine: Engine::Compute,
-            latency: machine.model.launch_latency,
-            bytes: bytes as f64,
-            action: Action::Body(Box::new(body)),
-            fault: None,
+        let span = work::filled(address(to), bytes);
+        self.enqueue("cuMemsetAsync", stream, tag, &[span], |machine| {
+            work::fill(&machine.model, address(to), pattern, bytes)
         })
     }
 
@@ -290,22 +272,84 @@ impl Driver for Sim {
     }
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        let accesses = launch.accesses.iter().filter(|access| access.bytes > 0);
-        let spans: Vec<_> = accesses
-            .map(|access| {
-                let start = address(access.ptr);
-                Span { start, bytes: access.bytes, write: access.write, place: None }
-            })
-            .collect();
-        let bytes = spans.iter().map(|span| span.bytes as f64).sum();
+        let spans = work::accessed(launch.accesses);
         // Made before the lock is taken, and dropped after it is released where the launch is refused: both run code
         // that is not this module's.
         let body = (launch.host)();
-        self.enqueue("cuLaunchKernel", stream, tag, &spans, |machine| Work {
-            engine: Engine::Compute,
-            latency: machine.model.launch_latency,
+        self.enqueue("cuLaunchKernel", stream, tag, &spans, |machine| {
+            work::kernel(&machine.model, &spans, body)
+        })
+    }
+
+    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+        let mut machine = self.machine();
+        // A call for each node, and one to make it executable.
+        machine.host += machine.model.host_call * (nodes.len() + 1) as f64;
+        let graph = machine.graphs.insert(nodes.len());
+        Ok(RawGraph { graph, executable: graph, nodes: Vec::new() })
+    }
+
+    unsafe fn update_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        changed: &[u32],
+    ) -> DriverResult<bool> {
+        let mut machine = self.machine();
+        machine.check_graph("cuGraphExecUpdate", graph, nodes.len())?;
+        machine.host += machine.model.graph_update * changed.len() as f64;
+        Ok(true)
+    }
+
+    unsafe fn launch_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        bodies: Vec<HostBody>,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let call = "cuGraphLaunch";
+        // Before the lock: what is not launched is dropped after it.
+        let mut bodies = bodies.into_iter();
+        let mut planned = Vec::with_capacity(nodes.len());
+        let mut machine = self.machine();
+        machine.check_graph(call, graph, nodes.len())?;
+        for node in nodes.nodes() {
+            planned.push(work::planned(&machine.model, nodes, node, &mut bodies)?);
+        }
+        machine.check_nodes(call, stream, &planned)?;
+        machine.launch_graph(call, stream, tag, planned)
+    }
+
+    unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
+        let removed = self.machine().graphs.remove(graph.graph);
+        removed.map(drop).ok_or_else(|| fault::invalid_handle("cuGraphDestroy", "graph"))
+    }
+
+    unsafe fn host(
+        &self,
+        job: HostJob,
+        accesses: &[Access],
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let (spans, bytes) = spans(accesses, Some(Place::Pinned));
+        self.enqueue("cuLaunchHostFunc", stream, tag, &spans, |machine| Work {
+            engine: Engine::Host,
+            latency: machine.model.host_latency,
             bytes,
-            action: Action::Body(body),
+            action: Action::Host(job),
+            fault: None,
+        })
+    }
+
+    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        self.enqueue("cuLaunchHostFunc", stream, tag, &[], |machine| Work {
+            engine: Engine::Host,
+            latency: machine.model.signal_latency,
+            bytes: 0.0,
+            action: Action::Host(signal),
             fault: None,
         })
     }
@@ -318,6 +362,20 @@ impl Driver for Sim {
         let mut machine = self.machine();
         machine.host += bytes as f64 / machine.model.host_memcpy;
     }
+}
+
+/// What a command says that it accesses, all of it in `place`, and how many bytes that is.
+fn spans(accesses: &[Access], place: Option<Place>) -> (Vec<Span>, f64) {
+    let accesses = accesses.iter().filter(|access| access.bytes > 0);
+    let span = |access: &Access| Span {
+        start: address(access.ptr),
+        bytes: access.bytes,
+        write: access.write,
+        place,
+    };
+    let spans: Vec<_> = accesses.map(span).collect();
+    let bytes = spans.iter().map(|span| span.bytes as f64).sum();
+    (spans, bytes)
 }
 
 /// Device memory is memory of this process.

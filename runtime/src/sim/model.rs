@@ -18,8 +18,12 @@ pub(super) struct Model {
     pub copy_latency: Nanos,
     pub launch_latency: Nanos,
     pub event_latency: Nanos,
+    pub host_latency: Nanos,
+    pub signal_latency: Nanos,
     pub host_call: Nanos,
     pub event_call: Nanos,
+    pub graph_launch: Nanos,
+    pub graph_update: Nanos,
     pub concurrent_kernels: usize,
 }
 
@@ -35,8 +39,12 @@ impl Model {
             copy_latency: nanos(spec.copy_latency),
             launch_latency: nanos(spec.launch_latency),
             event_latency: nanos(spec.event_latency),
+            host_latency: nanos(spec.host_latency),
+            signal_latency: nanos(spec.signal_latency),
             host_call: nanos(spec.host_call),
             event_call: nanos(spec.event_call),
+            graph_launch: nanos(spec.graph_launch),
+            graph_update: nanos(spec.graph_update),
             concurrent_kernels: spec.concurrent_kernels.max(1) as usize,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::fault::Failure;
 use super::model::Nanos;
 use super::order::{Clock, Lane};
-use crate::driver::{HostBody, Tag};
+use crate::driver::{HostBody, HostJob, Tag};
 use crate::error::DriverError;
 
 /// What carries work out.
@@ -15,6 +15,8 @@ pub(super) enum Engine {
     CopyToDevice,
     CopyToHost,
     Compute,
+    /// The thread that host functions run on.
+    Host,
 }
 
 /// What work does to memory.
@@ -26,9 +28,11 @@ pub(super) enum Action {
         bytes: usize,
     },
     Body(HostBody),
+    /// A host function, which cannot fail.
+    Host(HostJob),
 }
 
-/// A copy or a launch.
+/// A copy, a launch or a host function.
 pub(super) struct Work {
     pub engine: Engine,
     pub latency: Nanos,

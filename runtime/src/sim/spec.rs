@@ -50,16 +50,24 @@ pub struct Spec {
     pub launch_latency: Duration,
     /// From the completion of an event on one stream until another stream that waits for it goes on.
     pub event_latency: Duration,
+    /// What a host function costs its stream besides its work: it is handed to a thread, and the stream told of its end.
+    pub host_latency: Duration,
+    /// What a signal to the host costs its stream.
+    pub signal_latency: Duration,
     /// What a call that enqueues a copy or a launch costs the host.
     pub host_call: Duration,
     /// What a call that records an event, or makes a stream wait for one, costs the host.
     pub event_call: Duration,
+    /// What a call that launches a graph costs the host.
+    pub graph_launch: Duration,
+    /// What a call that changes a node of a graph costs the host.
+    pub graph_update: Duration,
     pub(super) adversary: Option<u64>,
 }
 
 impl Spec {
     /// An H200 on PCIe 5 x16. Its copy rates, their contention, and the host's costs follow measurements on one; the
-    /// latencies on the device and the rates of its memory and of CPU copies are estimates.
+    /// other latencies on the device and the rates of its memory and of CPU copies are estimates.
     pub fn h200() -> Self {
         Self {
             name: "simulated H200".to_owned(),
@@ -79,8 +87,13 @@ impl Spec {
             copy_latency: Duration::from_nanos(2_400),
             launch_latency: Duration::from_nanos(2_500),
             event_latency: Duration::from_nanos(1_000),
+            host_latency: Duration::from_nanos(20_000),
+            signal_latency: Duration::from_nanos(2_100),
             host_call: Duration::from_nanos(1_800),
             event_call: Duration::from_nanos(250),
+            // A chunk of two copies and a kernel as a graph of its own takes 2.6 us, all three changed and launched.
+            graph_launch: Duration::from_nanos(2_000),
+            graph_update: Duration::from_nanos(200),
             adversary: None,
         }
     }

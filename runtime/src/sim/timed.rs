@@ -1,8 +1,8 @@
 //! Carrying out work in the order of virtual time.
 //!
-//! Three engines take work from the streams: one copies to the device, one to the host, one computes. Each copy engine
-//! has one copy at a time; the compute engine has several kernels, which share the rate of device memory. Work first
-//! waits for its latency and then gets its bytes through at a rate that changes only when other work starts or ends, so
+//! Four engines take work from the streams: one copies to the device, one to the host, one computes, and one is the host
+//! itself. Each copy engine has one copy at a time, and the host one function; the compute engine has several kernels,
+//! which share the rate of device memory. Work first waits for its latency and then gets its bytes through at a rate that changes only when other work starts or ends, so
 //! time goes from one such change to the next.
 
 use super::machine::{Job, Machine, Progress};
@@ -45,7 +45,7 @@ impl Machine {
 
     fn has_room(&self, engine: Engine) -> bool {
         let limit = match engine {
-            Engine::CopyToDevice | Engine::CopyToHost => 1,
+            Engine::CopyToDevice | Engine::CopyToHost | Engine::Host => 1,
             Engine::Compute => self.model.concurrent_kernels,
         };
         self.active.iter().filter(|active| active.engine == engine).count() < limit
@@ -91,6 +91,7 @@ impl Machine {
                 Engine::CopyToHost => model.to_host * duplex,
                 Engine::Compute if Some(active.priority) == urgent => model.memory_rate / sharing as f64,
                 Engine::Compute => 0.0,
+                Engine::Host => model.host_memcpy,
             };
         }
     }

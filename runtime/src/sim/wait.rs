@@ -1,15 +1,15 @@
 //! Waiting on the host, which is when the simulation runs.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::machine::{Job, Machine, Progress};
 use super::model::Nanos;
 use super::queue::{Action, Record};
 use super::{Sim, bodies, fault};
 use crate::driver::{DriverResult, RawStream};
+use crate::unwind::{contain, drop_payload};
 
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
@@ -78,10 +78,10 @@ impl Sim {
                 }
             }
             if !machine.skipped.is_empty() {
-                // Dropping a host body drops what it has captured, which may call this device.
+                // Dropping a host body drops what it has captured, which may call this device, and may panic.
                 let skipped = std::mem::take(&mut machine.skipped);
                 drop(machine);
-                drop(skipped);
+                skipped.into_iter().for_each(|action| contain(|| drop(action)));
                 machine = self.machine();
             }
         }
@@ -105,6 +105,12 @@ impl Sim {
             Action::Body(body) => {
                 bodies::run(body).map_err(|payload| fault::panicked(job.tag, message(payload)))
             }
+            Action::Host(function) => {
+                if let Err(payload) = bodies::run(function) {
+                    drop_payload(payload);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -114,9 +120,6 @@ impl Sim {
     }
 }
 
-/// Payloads that cannot be dropped.
-static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
-
 /// What a panic says.
 fn message(payload: Box<dyn Any + Send>) -> String {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
@@ -124,10 +127,6 @@ fn message(payload: Box<dyn Any + Send>) -> String {
         (None, Some(text)) => text.clone(),
         (None, None) => "no message".to_owned(),
     };
-    // The payload may be anything, and its destructor may panic in turn, with a payload that does so again: that one is
-    // kept for good.
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(again);
-    }
+    drop_payload(payload);
     text
 }

@@ -6,7 +6,7 @@ stream_pipeline! {
     pipeline P {
         input x: [f32];
         inout y: [f32];
-        stage all { copy x -> dy; copy y -> t; copy t -> dy; copy dy -> y; }
+        stage all { copy x -> dx; copy dx -> y; copy y -> _dy; }
     }
 }
 

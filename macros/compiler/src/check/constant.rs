@@ -1,6 +1,6 @@
 //! The value of an expression that holds only literals.
 
-use syn::{BinOp, Expr, Lit};
+use syn::{BinOp, Expr, Lit, Type};
 
 /// The value, if `expr` is made of whole-number literals, parentheses, casts and arithmetic.
 pub(super) fn value(expr: &Expr) -> Option<u128> {
@@ -11,7 +11,7 @@ pub(super) fn value(expr: &Expr) -> Option<u128> {
         },
         Expr::Paren(paren) => value(&paren.expr),
         Expr::Group(group) => value(&group.expr),
-        Expr::Cast(cast) => value(&cast.expr),
+        Expr::Cast(cast) => value(&cast.expr).filter(|&value| fits(value, &cast.ty)),
         Expr::Binary(binary) => {
             let (a, b) = (value(&binary.left)?, value(&binary.right)?);
             match binary.op {
@@ -27,6 +27,22 @@ pub(super) fn value(expr: &Expr) -> Option<u128> {
         }
         _ => None,
     }
+}
+
+/// Whether a cast to `ty` leaves a value what it is.
+fn fits(value: u128, ty: &Type) -> bool {
+    let bits = match ty {
+        Type::Path(path) => path.path.get_ident().and_then(|name| {
+            let name = name.to_string();
+            let (signed, bits) =
+                name.strip_prefix('i').map_or((0, name.strip_prefix('u')), |bits| (1, Some(bits)));
+            // No device has pointers of fewer bits than 32.
+            let bits = bits.map(|bits| if bits == "size" { Ok(32) } else { bits.parse::<u32>() })?.ok()?;
+            bits.checked_sub(signed)
+        }),
+        _ => None,
+    };
+    bits.is_some_and(|bits| value.checked_shr(bits).unwrap_or(0) == 0)
 }
 
 /// Whether `expr` is made of literals, constants (by the convention of their names), casts and arithmetic.
@@ -65,6 +81,11 @@ mod tests {
         assert_eq!(of("2048"), Some(2048));
         assert_eq!(of("(1 << 10) + 3 * 4 as u32"), Some(1036));
         assert_eq!(of("1 - 2"), None);
+        assert_eq!((of("255 as u8"), of("127 as i8 as usize")), (Some(255), Some(127)));
+        assert_eq!(
+            (of("256 as u8"), of("128 as i8"), of("1 as f32"), of("1 as T")),
+            (None, None, None, None)
+        );
         assert_eq!(of("1 / 0"), None);
         assert_eq!(of("1 << 200"), None);
         assert_eq!(of("TILE * 2"), None);

@@ -6,26 +6,32 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Lifetime};
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{BufferKind, LaunchArgument, OperationKind, Program};
+use crate::resolve::{BlockKind, BufferKind, CallArgument, OperationKind, Program, Shape};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let mut finder = Finder { diagnostics, loops: 0, labels: Vec::new() };
     for operation in &program.operations {
-        if let OperationKind::Fill(fill) = &operation.kind {
-            finder.visit_expr(&fill.value);
+        match &operation.kind {
+            OperationKind::Fill(fill) => finder.visit_expr(&fill.value),
+            OperationKind::Launch(launch) => {
+                let values = [&launch.grid, &launch.block].into_iter().chain(&launch.shared);
+                values.for_each(|value| finder.visit_expr(value));
+            }
+            _ => {}
         }
-        let OperationKind::Launch(launch) = &operation.kind else { continue };
-        finder.visit_expr(&launch.grid);
-        finder.visit_expr(&launch.block);
-        launch.shared.iter().for_each(|shared| finder.visit_expr(shared));
-        for arg in &launch.args {
-            if let LaunchArgument::Scalar(expr) = arg {
+        for arg in operation.args() {
+            if let CallArgument::Scalar(expr) = arg {
                 finder.visit_expr(expr);
             }
         }
     }
+    for block in &program.blocks {
+        if let BlockKind::If(expr) | BlockKind::Repeat(expr) = &block.kind {
+            finder.visit_expr(expr);
+        }
+    }
     let shapes = program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
-    shapes.filter_map(|shape| shape.per_item.as_ref()).for_each(|expr| finder.visit_expr(expr));
+    shapes.flat_map(Shape::exprs).for_each(|expr| finder.visit_expr(expr));
     for buffer in &program.buffers {
         if let BufferKind::Carry { init: Some(init) } = &buffer.kind {
             finder.visit_expr(init);

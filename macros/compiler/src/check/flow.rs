@@ -1,55 +1,178 @@
 //! The data flow of one chunk: nothing is read before it is written, and nothing is done for nothing.
 
+use std::ops::Range;
+
 use proc_macro2::Ident;
 
+use super::constant::value;
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{Buffer, BufferId, BufferKind, Mode, Operation, Program, StageId};
+use crate::resolve::{
+    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, HostKind, Mode, Operation, Program, StageId,
+};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     reads_before_writes(program, diagnostics);
+    overwritten(program, diagnostics);
     residents(program, diagnostics);
+    in_place_inputs(program, diagnostics);
     outputs(program, diagnostics);
     dead(program, diagnostics);
 }
 
+/// What is known to be written, and what the user was told of.
+struct Reads<'a> {
+    program: &'a Program,
+    diagnostics: &'a mut Diagnostics,
+    reported: Vec<bool>,
+}
+
 fn reads_before_writes(program: &Program, diagnostics: &mut Diagnostics) {
     // What `run` gets as an argument is there from the start.
-    let mut written: Vec<bool> = program.buffers.iter().map(Buffer::is_shared).collect();
-    let mut reported = vec![false; program.buffers.len()];
-    for (at, operation) in program.operations.iter().enumerate() {
-        let uses = operation.buffers();
+    let is_there = |buffer: &Buffer| buffer.is_shared() || buffer.in_place().is_some_and(HostKind::reads);
+    let mut written: Vec<bool> = program.buffers.iter().map(is_there).collect();
+    let reported = vec![false; program.buffers.len()];
+    Reads { program, diagnostics, reported }.walk(0..program.operations.len(), 0, &mut written);
+}
+
+impl Reads<'_> {
+    /// Follows the operations in `range`, which all stand in the same `depth` outer blocks.
+    fn walk(&mut self, range: Range<usize>, depth: usize, written: &mut Vec<bool>) {
+        let program = self.program;
+        let block_of = |at: usize| program.within(program.operations[at].block).get(depth).copied();
+        let end_of = |at: usize| {
+            let inside = |&next: &usize| next < range.end && block_of(next) == block_of(at);
+            (at..).take_while(inside).last().map_or(at, |last| last + 1)
+        };
+        let mut at = range.start;
+        while at < range.end {
+            let Some(BlockId(block)) = block_of(at) else {
+                self.operation(at, written);
+                at += 1;
+                continue;
+            };
+            let end = end_of(at);
+            let mut taken = written.clone();
+            self.walk(at..end, depth + 1, &mut taken);
+            at = end;
+            match &program.blocks[block].kind {
+                BlockKind::Repeat(times) if value(times).is_some_and(|times| times > 0) => *written = taken,
+                // They may not run at all.
+                BlockKind::Repeat(_) | BlockKind::Else(_) => {}
+                BlockKind::If(_) => {
+                    let otherwise = (at < range.end).then(|| block_of(at)).flatten().filter(|&BlockId(next)| {
+                        matches!(program.blocks[next].kind, BlockKind::Else(of) if of == BlockId(block))
+                    });
+                    if otherwise.is_some() {
+                        let end = end_of(at);
+                        let mut other = written.clone();
+                        self.walk(at..end, depth + 1, &mut other);
+                        at = end;
+                        *written = taken.iter().zip(&other).map(|(a, b)| *a && *b).collect();
+                    }
+                }
+            }
+        }
+    }
+
+    fn operation(&mut self, at: usize, written: &mut [bool]) {
+        let uses = self.program.operations[at].buffers();
         for usage in &uses {
             let index = usage.buffer.0;
-            if usage.mode.reads() && !written[index] && !reported[index] {
-                reported[index] = true;
-                let name = &program.buffers[index].name;
-                let stage = &program.stages[operation.stage.0].name;
-                let error = diagnostics.error(
-                    "TW0202",
-                    usage.at,
-                    format!("buffer `{name}` is read before any stage writes it"),
-                );
-                error.note(format!("`{stage}` is its first use"));
-                match first_write_after(program, at, usage.buffer) {
-                    Some(later) if later.stage != operation.stage => {
-                        let (writer, line) = (&program.stages[later.stage.0].name, later.at.start().line);
-                        error.note(format!("`{writer}` writes it, at line {line}"));
-                        error.help(format!("move stage `{stage}` below `{writer}`"));
-                    }
-                    _ if usage.mode == Mode::ReadWrite => {
-                        error.help(format!(
-                            "copy data in first; if the kernel writes all of it without reading, declare the kernel's parameter `Out<[T]>` and write `out {name}`"
-                        ));
-                    }
-                    _ => {
-                        error.help("copy data in first, or let a kernel write it with `out`");
-                    }
+            if usage.mode.reads() && !written[index] && !self.reported[index] {
+                self.reported[index] = true;
+                // An output that nothing writes is reported where it is declared.
+                let modes = modes_of(self.program, usage.buffer);
+                if self.program.buffers[index].in_place().is_none() || modes.iter().any(|mode| mode.writes())
+                {
+                    self.report(at, usage);
                 }
             }
         }
         // After the whole operation: its arguments are read while it runs.
         for usage in uses.iter().filter(|usage| usage.mode.writes()) {
             written[usage.buffer.0] = true;
+        }
+    }
+
+    fn report(&mut self, at: usize, usage: &BufferUse<'_>) {
+        let program = self.program;
+        let operation = &program.operations[at];
+        let name = &program.buffers[usage.buffer.0].name;
+        let stage = &program.stages[operation.stage.0].name;
+        let writes = |operation: &&Operation| {
+            operation.buffers().iter().any(|other| other.buffer == usage.buffer && other.mode.writes())
+        };
+        if let Some(earlier) = program.operations[..at].iter().find(writes) {
+            let outermost = program.within(earlier.block).first().map(|block| &program.blocks[block.0].kind);
+            let block = match outermost {
+                Some(BlockKind::Repeat(_)) => "a `repeat`",
+                Some(BlockKind::Else(_)) => "an `else`",
+                _ => "an `if`",
+            };
+            let error = self.diagnostics.error(
+                "TW0202",
+                usage.at,
+                format!("buffer `{name}` is read where it may not have been written"),
+            );
+            error.note(format!("it is written in {block}, at line {}", earlier.at.start().line));
+            match block {
+                "a `repeat`" => error.help("write it before the `repeat`, which may run 0 times"),
+                "an `else`" => error.help("write it in the `if` too, or before it"),
+                _ => error.help("write it in an `else` too, or before the `if`"),
+            };
+            return;
+        }
+        let error = self.diagnostics.error(
+            "TW0202",
+            usage.at,
+            format!("buffer `{name}` is read before any stage writes it"),
+        );
+        error.note(format!("`{stage}` is its first use"));
+        match program.operations[at + 1..].iter().find(writes) {
+            Some(later) if later.stage != operation.stage => {
+                let (writer, line) = (&program.stages[later.stage.0].name, later.at.start().line);
+                error.note(format!("`{writer}` writes it, at line {line}"));
+                error.help(format!("move stage `{stage}` below `{writer}`"));
+            }
+            _ if program.buffers[usage.buffer.0].in_place().is_some() => {
+                error.help(format!(
+                    "declare it `inout {name}`, or let a kernel write all of it first with `out {name}`"
+                ));
+            }
+            _ if usage.mode == Mode::ReadWrite => {
+                error.help(format!(
+                    "copy data in first; if the kernel writes all of it without reading, declare the kernel's parameter `Out<[T]>` and write `out {name}`"
+                ));
+            }
+            _ => {
+                error.help("copy data in first, or let a kernel write it with `out`");
+            }
+        }
+    }
+}
+
+/// Writes that nothing has read when the next one overwrites all of it.
+fn overwritten(program: &Program, diagnostics: &mut Diagnostics) {
+    for (index, buffer) in program.buffers.iter().enumerate() {
+        if is_silenced(&buffer.name) || buffer.is_shared() {
+            continue;
+        }
+        let mut unread: Option<&Operation> = None;
+        for operation in &program.operations {
+            for usage in operation.buffers().iter().filter(|usage| usage.buffer.0 == index) {
+                if let (Mode::Write, Some(first), None) = (usage.mode, unread, operation.block) {
+                    let line = first.at.start().line;
+                    diagnostics
+                        .warning(
+                            "TW0213",
+                            usage.at,
+                            format!("`{}` is overwritten before it is read", buffer.name),
+                        )
+                        .note(format!("`{}` at line {line} writes it for nothing", first.text))
+                        .help("remove one of the two, or read it in between");
+                }
+                unread = (usage.mode == Mode::Write && operation.block.is_none()).then_some(operation);
+            }
         }
     }
 }
@@ -78,19 +201,11 @@ fn residents(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The first operation after `at` that writes the buffer.
-fn first_write_after(program: &Program, at: usize, buffer: BufferId) -> Option<&Operation> {
-    let writes = |operation: &&Operation| {
-        operation.buffers().iter().any(|usage| usage.buffer == buffer && usage.mode.writes())
-    };
-    program.operations[at + 1..].iter().find(writes)
-}
-
 /// The one buffer that is written and never read, if there is just one: what an output was meant to get.
 fn unread_result(program: &Program) -> Option<&Ident> {
     let mut unread = program.buffers.iter().enumerate().filter(|(index, _)| {
         let modes = modes_of(program, BufferId(*index));
-        !program.buffers[*index].is_shared() && !modes.is_empty() && modes.iter().all(|mode| !mode.reads())
+        !is_argument(&program.buffers[*index]) && !modes.is_empty() && modes.iter().all(|mode| !mode.reads())
     });
     let (_, buffer) = unread.next()?;
     unread.next().is_none().then_some(&buffer.name)
@@ -102,32 +217,65 @@ fn modes_of(program: &Program, buffer: BufferId) -> Vec<Mode> {
     uses.filter(|usage| usage.buffer == buffer).map(|usage| usage.mode).collect()
 }
 
+/// Nobody writes an `input` that is used where it is.
+fn in_place_inputs(program: &Program, diagnostics: &mut Diagnostics) {
+    for operation in &program.operations {
+        for usage in operation.buffers() {
+            let buffer = &program.buffers[usage.buffer.0];
+            if usage.mode.writes() && buffer.in_place() == Some(HostKind::Input) {
+                let name = &buffer.name;
+                diagnostics
+                    .error("TW0204", usage.at, format!("`{name}` is an `input`, but this writes it"))
+                    .note(format!("declared at line {}", name.span().start().line))
+                    .help(format!("declare it `inout {name}`, or write to an `output`"));
+            }
+        }
+    }
+}
+
+/// Outputs are written, inputs are read.
 fn outputs(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, host) in program.hosts.iter().enumerate() {
-        let used = |wanted: fn(Mode) -> bool| {
-            program.operations.iter().filter_map(|o| o.host()).any(|(id, mode)| id.0 == index && wanted(mode))
-        };
-        let (name, keyword) = (&host.name, host.kind.keyword());
-        if host.kind.writes() && !used(Mode::writes) {
-            let error = diagnostics.error(
-                "TW0203",
-                name,
-                format!("`{name}` is an `{keyword}`, but no stage writes it"),
-            );
+        let uses = program.operations.iter().filter_map(|operation| operation.host());
+        let modes: Vec<_> = uses.filter(|(id, _)| id.0 == index).map(|(_, mode)| mode).collect();
+        argument(program, &host.name, host.kind, &modes, "copy", diagnostics);
+    }
+    for (index, buffer) in program.buffers.iter().enumerate() {
+        if let Some(kind) = buffer.in_place() {
+            let modes = modes_of(program, BufferId(index));
+            let by = if buffer.is_on_device() { "copy" } else { "out" };
+            argument(program, &buffer.name, kind, &modes, by, diagnostics);
+        }
+    }
+}
+
+fn argument(
+    program: &Program,
+    name: &Ident,
+    kind: HostKind,
+    modes: &[Mode],
+    by: &str,
+    diagnostics: &mut Diagnostics,
+) {
+    let keyword = kind.keyword();
+    let reads = modes.iter().any(|mode| mode.reads());
+    if kind.writes() && !modes.iter().any(|mode| mode.writes()) {
+        let error =
+            diagnostics.error("TW0203", name, format!("`{name}` is an `{keyword}`, but no stage writes it"));
+        let or = if kind.reads() { ", or declare it `input`" } else { "" };
+        if by == "copy" {
             let result = unread_result(program).map_or_else(|| "result".to_owned(), ToString::to_string);
-            let or = if host.kind.reads() { ", or declare it `input`" } else { "" };
             error.help(format!("copy a result to it: `copy {result} -> {name};`{or}"));
-        } else if host.kind.reads() && !used(Mode::reads) && !is_silenced(name) {
-            let warning = diagnostics.warning(
-                "TW0207",
-                name,
-                format!("`{name}` is an `{keyword}`, but no stage reads it"),
-            );
-            if host.kind.writes() {
-                warning.help(format!("declare it `output {name}`, or rename it `_{name}`"));
-            } else {
-                warning.help(format!("remove it, or rename it `_{name}`"));
-            }
+        } else {
+            error.help(format!("pass `out {name}` to a kernel{or}"));
+        }
+    } else if kind.reads() && !reads && !is_silenced(name) {
+        let warning =
+            diagnostics.warning("TW0207", name, format!("`{name}` is an `{keyword}`, but no stage reads it"));
+        if kind.writes() {
+            warning.help(format!("declare it `output {name}`, or rename it `_{name}`"));
+        } else {
+            warning.help(format!("remove it, or rename it `_{name}`"));
         }
     }
 }
@@ -138,7 +286,11 @@ fn dead(program: &Program, diagnostics: &mut Diagnostics) {
         let modes = modes_of(program, BufferId(index));
         // What is carried is read by `run`, when it gives it back.
         let given_back = matches!(buffer.kind, BufferKind::Carry { .. }) && !modes.is_empty();
-        if is_silenced(name) || given_back || modes.iter().any(|mode| mode.reads()) {
+        if is_silenced(name)
+            || given_back
+            || buffer.in_place().is_some()
+            || modes.iter().any(|mode| mode.reads())
+        {
             continue;
         }
         let (fact, note) = if modes.is_empty() {
@@ -151,8 +303,10 @@ fn dead(program: &Program, diagnostics: &mut Diagnostics) {
             .note(note)
             .help(format!("remove it, or rename it `_{name}`"));
     }
+    let marks = program.sync.marks();
     for (index, stage) in program.stages.iter().enumerate() {
         if !program.operations.iter().any(|operation| operation.stage == StageId(index))
+            && !marks.iter().any(|mark| mark.stage == StageId(index))
             && !is_silenced(&stage.name)
         {
             diagnostics
@@ -171,6 +325,11 @@ fn dead(program: &Program, diagnostics: &mut Diagnostics) {
                 .help(format!("remove it, or put a stage on it: `stage name on {} {{ … }}`", stream.name));
         }
     }
+}
+
+/// Whether `run` takes it as an argument.
+fn is_argument(buffer: &Buffer) -> bool {
+    buffer.is_shared() || buffer.in_place().is_some()
 }
 
 /// A leading `_` says that a name is unused on purpose.

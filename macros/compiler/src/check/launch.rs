@@ -1,6 +1,6 @@
 //! Launches: CUDA's limits where the values are constant, and buffers passed twice.
 
-use syn::Expr;
+use syn::{Expr, ExprPath};
 
 use super::constant::{extents, value};
 use crate::diagnostics::Diagnostics;
@@ -8,6 +8,8 @@ use crate::resolve::{BufferUse, Launch, OperationKind, Program};
 
 /// Threads in a block.
 const THREADS: u128 = 1024;
+/// Threads that a GPU runs together.
+const WARP: u128 = 32;
 /// Threads in a block along x, y and z.
 const BLOCK: [u128; 3] = [1024, 1024, 64];
 /// Blocks in a grid along x, y and z.
@@ -19,7 +21,14 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     for operation in &program.operations {
         if let OperationKind::Launch(launch) = &operation.kind {
             limits(launch, diagnostics);
-            aliases(program, &operation.buffers(), launch, diagnostics);
+        }
+        let what = match &operation.kind {
+            OperationKind::Call(_) => "routine",
+            OperationKind::Host(_) => "function",
+            _ => "kernel",
+        };
+        if let Some(path) = operation.path() {
+            aliases(program, &operation.buffers(), what, path, diagnostics);
         }
     }
 }
@@ -58,7 +67,18 @@ fn block(block: &Expr, diagnostics: &mut Diagnostics) -> bool {
             .help(help);
         return false;
     }
-    extent("block", "threads", block, BLOCK, diagnostics)
+    let within = extent("block", "threads", block, BLOCK, diagnostics);
+    if let (true, Some(threads)) = (within, threads)
+        && threads > WARP
+        && threads % WARP != 0
+    {
+        let (idle, full) = (WARP - threads % WARP, threads.next_multiple_of(WARP));
+        diagnostics
+            .warning("TW0514", block, format!("block has {threads} threads, which is no multiple of {WARP}"))
+            .note(format!("a GPU runs warps of {WARP} threads: {idle} of the last warp do nothing"))
+            .help(format!("use {full} threads"));
+    }
+    within
 }
 
 /// Whether every constant axis is within its limit.
@@ -97,9 +117,14 @@ fn extent(what: &str, of: &str, expr: &Expr, limits: [u128; 3], diagnostics: &mu
     true
 }
 
-fn aliases(program: &Program, uses: &[BufferUse<'_>], launch: &Launch, diagnostics: &mut Diagnostics) {
-    let kernel =
-        launch.kernel.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+fn aliases(
+    program: &Program,
+    uses: &[BufferUse<'_>],
+    what: &str,
+    kernel: &ExprPath,
+    diagnostics: &mut Diagnostics,
+) {
+    let kernel = kernel.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
     for (index, second) in uses.iter().enumerate() {
         let clash = uses[..index]
             .iter()
@@ -107,28 +132,18 @@ fn aliases(program: &Program, uses: &[BufferUse<'_>], launch: &Launch, diagnosti
         if let Some(first) = clash {
             let name = &program.buffers[second.buffer.0].name;
             let fact = if first.mode == second.mode {
-                format!("`{name}` is passed to `{kernel}` as `{}` twice", first.mode.written())
+                format!("`{name}` is passed to `{kernel}` as `{}` twice", first.mode.written().trim_end())
             } else {
                 format!(
                     "`{name}` is passed to `{kernel}` as both `{}` and `{}`",
-                    first.mode.written(),
-                    second.mode.written()
+                    first.mode.written().trim_end(),
+                    second.mode.written().trim_end()
                 )
             };
             diagnostics
                 .error("TW0506", second.at, fact)
-                .note("a kernel may not alias its output")
-                .help("use a second buffer, or a kernel with one in-place parameter");
-        }
-    }
-}
-
-impl crate::resolve::Mode {
-    fn written(self) -> &'static str {
-        match self {
-            Self::Read => "&",
-            Self::ReadWrite => "&mut",
-            Self::Write => "out",
+                .note(format!("a {what} may not alias its output"))
+                .help(format!("use a second buffer, or a {what} with one in-place parameter"));
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Phase 3, check: everything that can be wrong with a program whose names are right, but for the order of its
 //! operations, which the schedule makes.
 
+mod blocks;
 pub mod constant;
 mod control;
 mod flow;
 mod launch;
 mod scope;
 mod shapes;
+mod streams;
 
 pub use shapes::NOT_PLAIN_DATA;
 
@@ -19,5 +21,7 @@ pub fn check(program: &Program, diagnostics: &mut Diagnostics) {
     shapes::check(program, diagnostics);
     flow::check(program, diagnostics);
     launch::check(program, diagnostics);
+    blocks::check(program, diagnostics);
+    streams::check(program, diagnostics);
     control::check(program, diagnostics);
 }

@@ -13,11 +13,18 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let mut reported: Vec<String> = Vec::new();
     if let (Some(name), shapes) = (&chunk.name, hosts.iter().map(|host| (&host.name, &host.shape))) {
         for (of, shape) in shapes.chain(buffers.iter().map(|buffer| (&buffer.name, &buffer.shape))) {
-            let Some(at) = shape.per_item.as_ref().and_then(|expr| find(expr, name)) else { continue };
+            let Some(at) = shape.exprs().find_map(|expr| find(expr, name)) else { continue };
             // A buffer that a copy declares has its source's expression.
             let place = format!("{:?}", (at.span().start(), at.span().end()));
             if !reported.contains(&place) {
                 reported.push(place);
+                if shape.halo.as_ref().is_some_and(|halo| find(&halo.items, name).is_some()) {
+                    diagnostics
+                        .error("TW0705", at, format!("the halo of `{of}` depends on the chunk"))
+                        .note("it is the same for every chunk")
+                        .help("write a number, a constant or an expression of parameters");
+                    continue;
+                }
                 diagnostics
                     .error("TW0705", at, format!("the shape of `{of}` depends on the chunk"))
                     .note("the number counts the elements of one item, the same in every chunk")

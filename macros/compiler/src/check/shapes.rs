@@ -1,11 +1,11 @@
 //! Both sides of a copy hold the same elements, as many an item; chunk and depth are not 0.
 
 use quote::ToTokens;
-use syn::Type;
+use syn::{Type, TypeParam, WherePredicate};
 
 use super::constant::value;
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{CopyNames, OperationKind, Program, Shape};
+use crate::resolve::{Buffer, CopyNames, HostKind, OperationKind, Program, Shape};
 
 /// Types that have no other name, so that two of them differ if their names do.
 const PRIMITIVES: [&str; 15] = [
@@ -21,12 +21,16 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
         let host = |id: crate::resolve::HostId| &program.hosts[id.0].shape;
         let buffer = |id: crate::resolve::BufferId| &program.buffers[id.0].shape;
         match &operation.kind {
-            OperationKind::Upload { from, to, names } => copy(host(*from), buffer(*to), names, diagnostics),
-            OperationKind::Download { from, to, names } => copy(buffer(*from), host(*to), names, diagnostics),
-            OperationKind::CopyOnDevice { from, to, names } => {
-                copy(buffer(*from), buffer(*to), names, diagnostics)
+            OperationKind::Upload { from, to, names } => {
+                copy(host(*from), buffer(*to), false, names, diagnostics)
             }
-            OperationKind::Fill(_) | OperationKind::Launch(_) => {}
+            OperationKind::Download { from, to, names } => {
+                copy(buffer(*from), host(*to), true, names, diagnostics)
+            }
+            OperationKind::CopyBuffer { from, to, names } => {
+                copy(buffer(*from), buffer(*to), false, names, diagnostics)
+            }
+            _ => {}
         }
     }
     let shapes = program.hosts.iter().map(|host| (&host.name, &host.shape));
@@ -42,6 +46,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
         }
     }
     elements(program, diagnostics);
+    type_parameters(program, diagnostics);
     if let Some(size) = program.chunk.size.given().filter(|size| value(size) == Some(0)) {
         diagnostics
             .error("TW0701", size, "a chunk must have at least 1 item")
@@ -53,11 +58,63 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
             .note("a chunk in flight needs a ring slot of its own")
             .help("write `depth = 3;`: one chunk comes in, one is computed on, one goes out");
     }
-    if program.hosts.is_empty() {
+    suffixes(program, diagnostics);
+    let counts = |shape: &Shape| shape.per_chunk.is_none();
+    let in_place = program.buffers.iter().filter(|buffer| buffer.in_place().is_some());
+    let mut arguments = program.hosts.iter().map(|host| &host.shape).chain(in_place.map(|b| &b.shape));
+    if !arguments.any(counts) {
         diagnostics
-            .error("TW0704", &program.name, format!("pipeline `{}` has no host data", program.name))
-            .note("its items are counted by its `input`, `output` and `inout` arguments")
+            .error("TW0704", &program.name, format!("pipeline `{}` has no items", program.name))
+            .note("they are counted by its `input`, `output` and `inout` arguments")
             .help("declare one: `input x: [f32];`");
+    }
+}
+
+/// `per chunk` and `halo` stand where they mean something.
+fn suffixes(program: &Program, diagnostics: &mut Diagnostics) {
+    let hosts = program.hosts.iter().map(|host| (&host.name, host.kind, &host.shape, false));
+    let in_place = program.buffers.iter().filter_map(|buffer| {
+        let Buffer { name, shape, .. } = buffer;
+        Some((name, buffer.in_place()?, shape, true))
+    });
+    for (name, kind, shape, in_place) in hosts.chain(in_place) {
+        let keyword = kind.keyword();
+        if let (Some(per_chunk), true) = (&shape.per_chunk, kind != HostKind::Output) {
+            diagnostics
+                .error(
+                    "TW0712",
+                    per_chunk,
+                    format!("`{name}` is an `{keyword}` with elements for each chunk"),
+                )
+                .note(
+                    "where chunks begin and end is not the caller's to know; results may be counted by chunk",
+                )
+                .help("leave `per chunk` out, or declare it `output`");
+        }
+        let Some(halo) = &shape.halo else { continue };
+        if kind != HostKind::Input {
+            let error = diagnostics.error(
+                "TW0711",
+                &halo.keyword,
+                format!("`{name}` is an `{keyword}` with a `halo`"),
+            );
+            if kind == HostKind::InOut {
+                error.note("a chunk would read items that its neighbour writes");
+                error.help(format!("read from `input {name}` with the halo, and write to an `output`"));
+            } else {
+                error.note("a halo is what a chunk reads of its neighbours, and nothing reads this");
+                error.help("leave it out, or give it to the `input` that the kernel reads");
+            }
+        } else if in_place {
+            diagnostics
+                .error(
+                    "TW0711",
+                    &halo.keyword,
+                    format!("`{name}` is used where it is, and cannot have a `halo`"),
+                )
+                .note("a halo is made by the copy that brings a chunk to the device")
+                .help(format!("declare it `input {name}: {} {}`", shape.written(), halo.written()));
+        }
     }
 }
 
@@ -95,7 +152,7 @@ fn elements(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnostics) {
+fn copy(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostics: &mut Diagnostics) {
     let (from_element, to_element) = (text(&from.element), text(&to.element));
     let primitive = |name: &str| PRIMITIVES.contains(&name);
     if from_element != to_element && primitive(&from_element) && primitive(&to_element) {
@@ -107,6 +164,9 @@ fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnosti
             )
             .note("a copy moves bytes and converts nothing")
             .help(format!("declare `{}` as `[{from_element}]`, or convert in a kernel", names.to));
+        return;
+    }
+    if extent(from, to, to_host, names, diagnostics) {
         return;
     }
     let per_item = |shape: &Shape| shape.per_item.as_ref().map_or(Some(1), value);
@@ -125,6 +185,72 @@ fn copy(from: &Shape, to: &Shape, names: &CopyNames, diagnostics: &mut Diagnosti
             )
             .help(format!("declare `{}` as `[{to_element}; {from_count}]`", names.to));
     }
+}
+
+/// A parameter of the pipeline that is an element must be plain data; rustc would say it at every use.
+fn type_parameters(program: &Program, diagnostics: &mut Diagnostics) {
+    let predicates = program.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let bounded: Vec<String> = predicates
+        .filter_map(|predicate| match predicate {
+            WherePredicate::Type(predicate) => Some(text(&predicate.bounded_ty)),
+            _ => None,
+        })
+        .collect();
+    for TypeParam { ident, bounds, .. } in program.generics.type_params() {
+        if !bounds.is_empty() || bounded.iter().any(|ty| ident == ty) {
+            continue;
+        }
+        let hosts = program.hosts.iter().map(|host| (&host.name, &host.shape));
+        let mut data = hosts.chain(program.buffers.iter().map(|buffer| (&buffer.name, &buffer.shape)));
+        if let Some((name, _)) = data.find(|(_, shape)| *ident == text(&shape.element)) {
+            diagnostics
+                .error(NOT_PLAIN_DATA, ident, format!("`{ident}` need not be plain data"))
+                .note(format!("the elements of `{name}` are copied byte by byte"))
+                .help(format!("write `{ident}: Pod`"));
+        }
+    }
+}
+
+/// Reports whether one side of a copy has other items than the other: a halo, or so many for each chunk.
+fn extent(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostics: &mut Diagnostics) -> bool {
+    let (source, destination) = (&names.from, &names.to);
+    if from.per_chunk.is_some() != to.per_chunk.is_some() {
+        let counted = |shape: &Shape| if shape.per_chunk.is_some() { "chunk" } else { "item" };
+        let (from, to) = (counted(from), counted(to));
+        diagnostics
+            .error(
+                "TW0610",
+                destination,
+                format!("`{source}` is counted by {from}, but `{destination}` by {to}"),
+            )
+            .note("a copy moves as many elements as both sides have")
+            .help("declare both `per chunk`, or none; a kernel can make one of the other");
+        return true;
+    }
+    let items = |shape: &Shape| shape.halo.as_ref().map(|halo| text(&halo.items));
+    let (from_items, to_items) = (items(from), items(to));
+    // An argument that is written can have none, which is reported where it is declared.
+    if from_items == to_items || (to_host && to_items.is_some()) {
+        return false;
+    }
+    let fact = match (&from_items, &to_items) {
+        (Some(from), Some(to)) => {
+            format!("`{source}` has a halo of {from}, but `{destination}` has one of {to}")
+        }
+        (Some(from), None) => format!("`{source}` has a halo of {from}, but `{destination}` has none"),
+        (None, Some(to)) => format!("`{source}` has no halo, but `{destination}` has one of {to}"),
+        (None, None) => return false,
+    };
+    let error = diagnostics.error("TW0610", destination, fact);
+    error.note("a copy moves a chunk's items and its halo, as many as both sides have");
+    match (to_host, from_items) {
+        (true, _) => error.help(format!(
+            "write the result to a `device` buffer with a kernel, and copy that to `{destination}`"
+        )),
+        (false, Some(_)) => error.help("copy to a new name, which gets the halo too"),
+        (false, None) => error.help("copy to a new name, which gets no halo"),
+    };
+    true
 }
 
 fn text(tokens: &impl ToTokens) -> String {

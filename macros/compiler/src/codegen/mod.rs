@@ -4,16 +4,17 @@
 //! `mixed_site` hygiene, so that no expression of the user's can name the generated locals.
 
 mod names;
+mod operations;
 mod plan;
 mod run;
 mod stub;
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote_spanned;
-use syn::ExprPath;
+use syn::{ExprPath, Generics};
 
 use crate::check::constant::is_constant;
-use crate::resolve::{OperationKind, Program, Shape};
+use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 use names::{Names, hygienic, placed};
 pub use stub::Stub;
@@ -29,25 +30,29 @@ pub(crate) struct Context<'p> {
 /// Writes the pipeline's type.
 pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
     let cx = Context { program, schedule, names: Names::new(program, schedule) };
-    let Program { runtime, attrs, vis, name, .. } = program;
+    let Program { runtime, attrs, vis, name, generics, .. } = program;
+    let (parameters, types, bounds) = generics.split_for_impl();
     let site = hygienic();
+    let elements = elements(generics).map(|(field, elements)| quote_spanned!(site=> #field: #elements,));
     let kernels = cx.kernels().map(|(field, kernel, _)| quote_spanned!(site=> #field: #kernel));
     let plan = plan::plan(&cx);
     let build = build(&cx);
     let run = run::run(&cx);
     let schedule_doc = plan::documentation(&cx);
     let shared = shared_attributes(attrs);
+    let debug = debug(attrs);
     quote_spanned! {site=>
         #(#attrs)*
         #(#[doc = #schedule_doc])*
-        #[derive(::core::fmt::Debug)]
-        #vis struct #name {
+        #debug
+        #vis struct #name #generics #bounds {
             pipeline: #runtime::__private::Pipeline,
             #(#kernels,)*
+            #elements
         }
 
         #(#shared)*
-        impl #name {
+        impl #parameters #name #types #bounds {
             /// Builds the pipeline on a device, as it is declared.
             ///
             /// # Errors
@@ -68,11 +73,19 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         #build
 
         #(#shared)*
-        impl #name {
+        impl #parameters #name #types #bounds {
             /// The streams, operations and events of this pipeline.
             pub const PLAN: #runtime::Plan = #plan;
         }
     }
+}
+
+/// The field that stands for the type parameters, where there are any.
+fn elements(generics: &Generics) -> Option<(Ident, TokenStream)> {
+    let types: Vec<_> = generics.type_params().map(|parameter| &parameter.ident).collect();
+    let site = hygienic();
+    let elements = || quote_spanned!(site=> ::core::marker::PhantomData<fn() -> (#(#types,)*)>);
+    (!types.is_empty()).then(|| (Ident::new("elements", site), elements()))
 }
 
 /// What the whole is compiled for, and lint levels: of everything that is written, not of the struct alone.
@@ -81,34 +94,47 @@ fn shared_attributes(attrs: &[syn::Attribute]) -> Vec<&syn::Attribute> {
     attrs.iter().filter(|attr| shared.iter().any(|name| attr.path().is_ident(name))).collect()
 }
 
+/// Every pipeline is `Debug`, also one that does not say so.
+fn debug(attrs: &[syn::Attribute]) -> Option<TokenStream> {
+    let mut said = false;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
+        // What cannot be read is rustc's to report.
+        let _ = attr.parse_nested_meta(|meta| {
+            said |= meta.path.segments.last().is_some_and(|last| last.ident == "Debug");
+            Ok(())
+        });
+    }
+    (!said).then(|| quote_spanned!(hygienic()=> #[derive(::core::fmt::Debug)]))
+}
+
 /// How the pipeline is built.
 fn build(cx: &Context<'_>) -> TokenStream {
-    let Program { runtime, name, .. } = cx.program;
+    let Program { runtime, name, generics, graph, .. } = cx.program;
+    let (parameters, types, bounds) = generics.split_for_impl();
     let site = hygienic();
     let depth = depth(cx);
+    let elements =
+        elements(generics).map(|(field, _)| quote_spanned!(site=> #field: ::core::marker::PhantomData,));
+    let graph = graph.then(|| quote_spanned!(site=> .with_graph()));
     let loads = cx.kernels().map(|(field, _, operation)| {
         let operation = number(operation);
         quote_spanned!(site=> #field: pipeline.load(#operation)?)
     });
     let reserve = cx.sizes_are_constant().then(|| {
         let chunk = chunk_size(cx);
-        let hosts = cx.program.hosts.iter().map(|host| size(&host.shape));
-        let buffers = cx.program.buffers.iter().map(|buffer| match buffer.is_shared() {
-            // How long it is, a run knows.
-            true => quote_spanned!(site=> (0, 0)),
-            false => size(&buffer.shape),
-        });
+        let hosts = cx.program.hosts.iter().map(|host| size(cx, &host.shape));
+        let buffers = cx.program.buffers.iter().map(|buffer| size(cx, &buffer.shape));
         quote_spanned!(site=> built.pipeline.reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;)
     });
     let budget = cx.program.budget.as_ref().map(|bytes| quote_spanned!(site=> .with_budget(#bytes)));
     let fits = budget_fits(cx);
     let mutable = reserve.is_some().then(|| quote_spanned!(site=> mut));
     quote_spanned! {site=>
-        impl #runtime::__private::Build for #name {
+        impl #parameters #runtime::__private::Build for #name #types #bounds {
             fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
                 #fits
-                let pipeline = #runtime::__private::Pipeline::new(settings, &Self::PLAN, #depth)?#budget;
-                let #mutable built = Self { #(#loads,)* pipeline };
+                let pipeline = #runtime::__private::Pipeline::new(settings, &Self::PLAN, #depth)?#budget #graph;
+                let #mutable built = Self { #(#loads,)* #elements pipeline };
                 #reserve
                 ::core::result::Result::Ok(built)
             }
@@ -118,22 +144,26 @@ fn build(cx: &Context<'_>) -> TokenStream {
 
 /// A check while the user's crate is compiled that the ring fits its budget, where all that decides it is constant.
 fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
-    let Program { runtime, budget, chunk, depth, buffers, .. } = cx.program;
+    let Program { runtime, generics, budget, chunk, depth, buffers, .. } = cx.program;
     let (budget, items) = (budget.as_ref()?, chunk.size.given()?);
     let site = hygienic();
-    let ring = || buffers.iter().filter(|buffer| !buffer.is_shared()).map(|buffer| &buffer.shape);
-    let exprs = ring().filter_map(|shape| shape.per_item.as_ref()).chain(depth.given());
+    let in_ring = |buffer: &&Buffer| matches!(buffer.kind, BufferKind::Ring);
+    let ring = || buffers.iter().filter(in_ring).map(|buffer| &buffer.shape);
+    let exprs = ring().flat_map(Shape::exprs).chain(depth.given());
     if !exprs.chain([items, &**budget]).all(is_constant) {
         return None;
     }
-    let (depth, sizes) = (self::depth(cx), ring().map(size));
+    let (depth, sizes) = (self::depth(cx), ring().map(|shape| size(cx, shape)));
     // rustc reports it at the first token of the whole: where the budget is written.
     let at = site.located_at(budget.span());
     let private = placed(quote_spanned!(site=> #runtime::__private), at);
     let message =
         "[TW0708]: the ring needs more device memory than its `budget`\nhelp: use a smaller chunk or depth";
-    Some(quote_spanned! {at=>
-        const _: () = ::core::assert!(#private::fits_budget(#budget, #depth, #items, &[#(#sizes),*]), #message);
+    let fits = quote_spanned!(at=> ::core::assert!(#private::fits_budget(#budget, #depth, #items, &[#(#sizes),*]), #message));
+    // An item of its own could not name the parameters.
+    Some(match generics.params.is_empty() {
+        true => quote_spanned!(at=> const _: () = #fits;),
+        false => quote_spanned!(at=> const { #fits };),
     })
 }
 
@@ -146,10 +176,13 @@ fn depth(cx: &Context<'_>) -> TokenStream {
     }
 }
 
-/// The bytes of an element and the elements in an item.
-fn size(shape: &Shape) -> TokenStream {
+/// How large an item, or what there is of it for each chunk, is.
+fn size(cx: &Context<'_>, shape: &Shape) -> TokenStream {
+    let (runtime, site) = (&cx.program.runtime, hygienic());
     let (element, per_item) = (&shape.element, per_item(shape));
-    quote_spanned!(hygienic()=> (::core::mem::size_of::<#element>(), #per_item))
+    let halo = shape.halo.as_ref().map(|Halo { items, .. }| quote_spanned!(site=> .with_halo(#items)));
+    let per_chunk = shape.per_chunk.as_ref().map(|_| quote_spanned!(site=> .per_chunk()));
+    quote_spanned!(site=> #runtime::__private::Size::of::<#element>(#per_item)#halo #per_chunk)
 }
 
 /// A literal without its type, which the reader can do without.
@@ -176,7 +209,7 @@ fn chunk_size(cx: &Context<'_>) -> TokenStream {
 
 impl<'p> Context<'p> {
     /// Each kernel once: its field, its path, and the first operation that launches it.
-    fn kernels(&self) -> impl Iterator<Item = (&proc_macro2::Ident, &'p ExprPath, usize)> {
+    fn kernels(&self) -> impl Iterator<Item = (&Ident, &'p ExprPath, usize)> {
         let launches = self.program.operations.iter().enumerate().filter_map(|(index, operation)| {
             match &operation.kind {
                 OperationKind::Launch(launch) => {
@@ -197,18 +230,24 @@ impl<'p> Context<'p> {
             .iter()
             .map(|host| &host.shape)
             .chain(program.buffers.iter().filter(|b| !b.is_shared()).map(|b| &b.shape));
-        let exprs = shapes.filter_map(|shape| shape.per_item.as_ref()).chain(program.chunk.size.given());
+        let exprs = shapes.flat_map(Shape::exprs).chain(program.chunk.size.given());
         !exprs.into_iter().any(|expr| program.params.iter().any(|param| mentions(expr, &param.name)))
     }
 }
 
 /// Whether a name occurs among the tokens of an expression.
-fn mentions(expr: &syn::Expr, name: &proc_macro2::Ident) -> bool {
-    fn occurs(tokens: TokenStream, name: &proc_macro2::Ident) -> bool {
+fn mentions(expr: &syn::Expr, name: &Ident) -> bool {
+    fn occurs(tokens: TokenStream, name: &Ident) -> bool {
         tokens.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Ident(ident) => ident == *name,
             proc_macro2::TokenTree::Group(group) => occurs(group.stream(), name),
-            _ => false,
+            // `println!("{name}")`
+            proc_macro2::TokenTree::Literal(literal) => {
+                let (text, name) = (literal.to_string(), name.to_string());
+                let mut places = text.split('{').skip(1);
+                places.any(|place| place.strip_prefix(&name).is_some_and(|rest| rest.starts_with(['}', ':'])))
+            }
+            proc_macro2::TokenTree::Punct(_) => false,
         })
     }
     occurs(quote::ToTokens::to_token_stream(expr), name)

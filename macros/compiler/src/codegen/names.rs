@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 
-use crate::resolve::{Operation, OperationKind, Program};
+use crate::resolve::{Block, BlockId, BlockKind, Operation, OperationKind, Program};
 use crate::schedule::Schedule;
 
 /// Hygiene under which the user's expressions cannot name locals.
@@ -48,6 +48,10 @@ pub(crate) struct Names {
     pub(crate) kernel_of: Vec<Option<Ident>>,
     /// For each operation the local that stands for it.
     pub(crate) operations: Vec<Ident>,
+    /// For each `if` and its `else` the local that says which of them is taken.
+    pub(crate) blocks: Vec<Ident>,
+    /// For the values of a host function's arguments.
+    pub(crate) values: Vec<Ident>,
     pub(crate) pipeline: Ident,
     pub(crate) call: Ident,
     pub(crate) run: Ident,
@@ -66,6 +70,8 @@ impl Names {
         let [pipeline, call, run] = ["pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
         // A declared name keeps the user's hygiene, so that expressions can use it and no local is in its way.
         let chunk = program.chunk.name.clone().unwrap_or_else(|| taken.unused("chunk".to_owned()));
+        // The field of type parameters.
+        taken.0.insert("elements".to_owned());
         // One field a kernel path; two paths with the same last name get different fields.
         let mut fields: BTreeMap<String, Ident> = BTreeMap::new();
         let kernel_of = program
@@ -78,27 +84,61 @@ impl Names {
                 Some(field.clone())
             })
             .collect();
-        // Their scope is a stage, so that those of different stages may have the same name.
+        // Their scope is a stage, so that those of different stages may have the same name. What stands in a block is bound
+        // together with the rest of it.
+        let mut bound = (None, taken.clone());
         let operations = program
             .operations
             .iter()
             .map(|operation| {
+                if bound.0 != Some(operation.stage) {
+                    bound = (Some(operation.stage), taken.clone());
+                }
                 let name = match &operation.kind {
                     OperationKind::Launch(_) => format!("launch_{}", last_segment(operation)),
+                    OperationKind::Call(_) => format!("call_{}", last_segment(operation)),
+                    OperationKind::Host(_) => format!("host_{}", last_segment(operation)),
+                    OperationKind::Then(_) => "then".to_owned(),
                     OperationKind::Fill(fill) => format!("fill_{}", unraw(&fill.name)),
                     OperationKind::Upload { names, .. }
                     | OperationKind::Download { names, .. }
-                    | OperationKind::CopyOnDevice { names, .. } => format!("copy_{}", unraw(&names.from)),
+                    | OperationKind::CopyBuffer { names, .. } => format!("copy_{}", unraw(&names.from)),
                 };
-                Ident::new(&taken.free(name), hygienic())
+                match operation.block {
+                    None => Ident::new(&taken.free(name), hygienic()),
+                    Some(_) => bound.1.unused(name),
+                }
             })
             .collect();
-        Self { hosts, buffers, streams, events, kernel_of, operations, pipeline, call, run, chunk }
+        let mut blocks: Vec<Ident> = Vec::new();
+        for block in &program.blocks {
+            blocks.push(match block.kind {
+                BlockKind::Else(BlockId(of)) => blocks[of].clone(),
+                BlockKind::If(_) | BlockKind::Repeat(_) => taken.unused(block_name(block)),
+            });
+        }
+        let most =
+            program.operations.iter().map(|operation| operation.args().len()).max().unwrap_or_default();
+        let values = (0..most).map(|index| taken.unused(format!("value_{index}"))).collect();
+        Self {
+            hosts,
+            buffers,
+            streams,
+            events,
+            kernel_of,
+            operations,
+            blocks,
+            values,
+            pipeline,
+            call,
+            run,
+            chunk,
+        }
     }
 }
 
 /// The names in use.
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Taken(BTreeSet<String>);
 
 impl Taken {
@@ -126,6 +166,17 @@ impl Taken {
     }
 }
 
+/// `if_refine` for a condition that is a name.
+fn block_name(block: &Block) -> String {
+    let BlockKind::If(condition) = &block.kind else { return "repeat".to_owned() };
+    match &**condition {
+        syn::Expr::Path(path) => {
+            path.path.get_ident().map_or_else(|| "taken".to_owned(), |name| format!("if_{}", unraw(name)))
+        }
+        _ => "taken".to_owned(),
+    }
+}
+
 /// `load_done` for the last operation of stage `load`, `load_dx_done` for one before it.
 fn event_name(program: &Program, index: usize) -> String {
     if let Some(name) = program.event_after(index) {
@@ -137,20 +188,19 @@ fn event_name(program: &Program, index: usize) -> String {
     if last == Some(index) {
         return format!("{stage}_done");
     }
-    match &operation.kind {
-        OperationKind::Launch(_) => format!("{stage}_{}_done", last_segment(operation)),
-        OperationKind::Fill(fill) => format!("{stage}_{}_done", unraw(&fill.name)),
+    let what = match &operation.kind {
+        OperationKind::Fill(fill) => unraw(&fill.name),
         OperationKind::Upload { names, .. }
         | OperationKind::Download { names, .. }
-        | OperationKind::CopyOnDevice { names, .. } => format!("{stage}_{}_done", unraw(&names.to)),
-    }
+        | OperationKind::CopyBuffer { names, .. } => unraw(&names.to),
+        OperationKind::Launch(_) | OperationKind::Call(_) | OperationKind::Host(_) => last_segment(operation),
+        OperationKind::Then(_) => "then".to_owned(),
+    };
+    format!("{stage}_{what}_done")
 }
 
+/// The last name of the path that an operation calls.
 fn last_segment(operation: &Operation) -> String {
-    match &operation.kind {
-        OperationKind::Launch(launch) => {
-            launch.kernel.path.segments.last().map(|segment| unraw(&segment.ident)).unwrap_or_default()
-        }
-        _ => String::new(),
-    }
+    let last = operation.path().and_then(|path| path.path.segments.last());
+    last.map(|segment| unraw(&segment.ident)).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use quote::quote_spanned;
 use super::names::hygienic;
 use super::{Context, number};
 use crate::lower::storage_name;
-use crate::resolve::{BufferKind, OperationKind, Priority};
+use crate::resolve::{BufferId, BufferKind, OperationKind, Priority};
 use crate::schedule::{Distance, Hazard};
 
 pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
@@ -15,14 +15,14 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
     let site = hygienic();
     let (pipeline, (line, column)) = (program.name.to_string(), position(program.name.span()));
     let streams = program.streams.iter().map(|stream| {
-        let (name, per_slot) = (stream.name.to_string(), stream.per_slot);
+        let (name, per_slot, null) = (stream.name.to_string(), stream.per_slot, stream.null);
         let priority = match stream.priority {
             Priority::Default => quote_spanned!(site=> Default),
             Priority::High => quote_spanned!(site=> High),
             Priority::Low => quote_spanned!(site=> Low),
             Priority::Level(level) => quote_spanned!(site=> Level(#level)),
         };
-        quote_spanned!(site=> #private::StreamPlan { name: #name, priority: #private::Priority::#priority, per_slot: #per_slot })
+        quote_spanned!(site=> #private::StreamPlan { name: #name, priority: #private::Priority::#priority, per_slot: #per_slot, null: #null })
     });
     let stages = program.stages.iter().map(|stage| stage.name.to_string());
     let hosts = program.hosts.iter().map(|host| {
@@ -36,6 +36,11 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
             BufferKind::Ring => quote_spanned!(site=> Ring),
             BufferKind::Resident => quote_spanned!(site=> Resident),
             BufferKind::Carry { .. } => quote_spanned!(site=> Carry),
+            BufferKind::HostScratch => quote_spanned!(site=> HostScratch),
+            BufferKind::InPlace { kind, mapped } => {
+                let (reads, writes) = (kind.reads(), kind.writes());
+                quote_spanned!(site=> InPlace { mapped: #mapped, reads: #reads, writes: #writes })
+            }
         };
         quote_spanned!(site=> #private::BufferPlan { name: #name, kind: #private::BufferKind::#kind, line: #line, column: #column })
     });
@@ -52,9 +57,16 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
                 let (host, buffer) = (number(to.0), number(from.0));
                 quote_spanned!(site=> Download { host: #host, buffer: #buffer })
             }
-            OperationKind::CopyOnDevice { from, to, .. } => {
+            OperationKind::CopyBuffer { from, to, .. } => {
+                let is_scratch =
+                    |id: &BufferId| matches!(program.buffers[id.0].kind, BufferKind::HostScratch);
+                let kind = match (is_scratch(from), is_scratch(to)) {
+                    (false, false) => quote_spanned!(site=> CopyOnDevice),
+                    (true, _) => quote_spanned!(site=> CopyFromScratch),
+                    (false, true) => quote_spanned!(site=> CopyToScratch),
+                };
                 let (from, to) = (number(from.0), number(to.0));
-                quote_spanned!(site=> CopyOnDevice { from: #from, to: #to })
+                quote_spanned!(site=> #kind { from: #from, to: #to })
             }
             OperationKind::Fill(fill) => {
                 let buffer = number(fill.buffer.0);
@@ -64,10 +76,21 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
                 let kernel = text.trim_end_matches("<<<..>>>");
                 quote_spanned!(site=> Launch { kernel: #kernel })
             }
+            OperationKind::Call(_) => {
+                let routine = text.trim_start_matches("call ");
+                quote_spanned!(site=> Call { routine: #routine })
+            }
+            OperationKind::Host(_) => {
+                let function = text.trim_start_matches("host ");
+                quote_spanned!(site=> Host { function: #function })
+            }
+            OperationKind::Then(_) => quote_spanned!(site=> Then),
         };
+        let conditional = program.is_conditional(operation);
         quote_spanned! {site=>
             #private::OperationPlan {
-                stage: #stage, stream: #stream, text: #text, kind: #private::OperationKind::#kind, line: #line, column: #column,
+                stage: #stage, stream: #stream, text: #text, kind: #private::OperationKind::#kind,
+                conditional: #conditional, line: #line, column: #column,
             }
         }
     });

@@ -1,15 +1,13 @@
 //! `run`: the loop that enqueues every chunk.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
-use syn::{Lifetime, spanned::Spanned};
+use proc_macro2::{Ident, TokenStream};
+use quote::quote_spanned;
+use syn::spanned::Spanned;
 
-use super::names::{Names, hygienic, local, placed};
-use super::{Context, chunk_size, number, per_item};
-use crate::resolve::{
-    Argument, BufferKind, HostKind, LaunchArgument, Mode, Operation, OperationKind, StageId,
-};
-use crate::schedule::Distance;
+use super::names::{Names, hygienic, placed};
+use super::operations::{self, at};
+use super::{Context, chunk_size, per_item};
+use crate::resolve::{Argument, BufferKind, Edge, Halo, HostKind, Memory, Shape, StageId};
 
 /// `::thalweg::__private`
 pub(super) fn private(cx: &Context<'_>) -> TokenStream {
@@ -24,47 +22,56 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         runtime,
         program.arguments.iter().map(|argument| match *argument {
             Argument::Param(index) => (&program.params[index].name, Kind::Param(&program.params[index].ty)),
-            Argument::Shared(id) => {
+            Argument::Buffer(id) => {
                 let buffer = &program.buffers[id.0];
-                let kind = match buffer.kind {
-                    BufferKind::Carry { .. } => HostKind::InOut,
-                    _ => HostKind::Input,
+                let (kind, memory) = match buffer.kind {
+                    BufferKind::Carry { .. } => (HostKind::InOut, Memory::Host),
+                    BufferKind::InPlace { kind, mapped: true } => (kind, Memory::Mapped),
+                    BufferKind::InPlace { kind, mapped: false } => (kind, Memory::Device),
+                    _ => (HostKind::Input, Memory::Host),
                 };
-                (&cx.names.buffers[id.0], Kind::Host(kind, false, &buffer.shape.element))
+                (&cx.names.buffers[id.0], Kind::Data(kind, memory, &buffer.shape.element))
             }
             Argument::Host(id) => {
                 let host = &program.hosts[id.0];
-                (&cx.names.hosts[id.0], Kind::Host(host.kind, host.pinned, &host.shape.element))
+                let memory = if host.pinned { Memory::Pinned } else { Memory::Host };
+                (&cx.names.hosts[id.0], Kind::Data(host.kind, memory, &host.shape.element))
             }
         }),
     );
     let Names { pipeline, call, run, chunk, .. } = &cx.names;
     let hosts = program.hosts.iter().zip(&cx.names.hosts).map(|(host, name)| {
-        let (element, per_item) = (&host.shape.element, per_item(&host.shape));
-        let method = Ident::new(host.kind.keyword(), site);
+        let (shape, method) = (&host.shape, Ident::new(host.kind.keyword(), site));
+        let (call, element, per_item) = (shaped(cx, shape), &shape.element, per_item(shape));
         quote_spanned!(site=> let #name = #call.#method::<#element>(#per_item, #name)?;)
     });
     let buffers = program.buffers.iter().zip(&cx.names.buffers).map(|(buffer, name)| {
-        let (element, per_item) = (&buffer.shape.element, per_item(&buffer.shape));
-        match &buffer.kind {
-            BufferKind::Ring => {}
-            BufferKind::Resident => {
-                return quote_spanned!(site=> let #name = #call.resident::<#element>(#name)?;);
+        let shape = &buffer.shape;
+        let (shaped, element, per_item) = (shaped(cx, shape), &shape.element, per_item(shape));
+        let value = match &buffer.kind {
+            BufferKind::Ring => quote_spanned!(site=> #shaped.device::<#element>(#per_item)?),
+            BufferKind::HostScratch => quote_spanned!(site=> #shaped.host_scratch::<#element>(#per_item)?),
+            BufferKind::Resident => quote_spanned!(site=> #call.resident::<#element>(#name)?),
+            BufferKind::Carry { init } => {
+                let init = match init {
+                    None => quote_spanned!(site=> ::core::option::Option::None),
+                    Some(init) => quote_spanned!(site=> ::core::option::Option::Some(#init)),
+                };
+                quote_spanned!(site=> #call.carry::<#element>(#per_item, #init, #name)?)
             }
-            BufferKind::Carry { init: None } => {
-                return quote_spanned!(site=> let #name = #call.carry::<#element>(#per_item, ::core::option::Option::None, #name)?;);
+            BufferKind::InPlace { kind, mapped } => {
+                let place = if *mapped { "mapped" } else { "device" };
+                let method = Ident::new(&format!("{place}_{}", kind.keyword()), site);
+                quote_spanned!(site=> #shaped.#method::<#element>(#per_item, #name)?)
             }
-            BufferKind::Carry { init: Some(init) } => {
-                return quote_spanned!(site=> let #name = #call.carry::<#element>(#per_item, ::core::option::Option::Some(#init), #name)?;);
-            }
-        }
-        quote_spanned!(site=> let #name = #call.device::<#element>(#per_item)?;)
+        };
+        quote_spanned!(site=> let #name = #value;)
     });
     let kernels: Vec<_> = cx.kernels().map(|(field, ..)| field).collect();
     let streams = &cx.names.streams;
     let events = &cx.names.events;
     let events = (!events.is_empty()).then(|| quote_spanned!(site=> let [#(#events),*] = #run.events();));
-    let stages = (0..program.stages.len()).map(|index| stage(cx, StageId(index), chunk));
+    let stages = (0..program.stages.len()).map(|index| operations::stage(cx, StageId(index)));
     let size = chunk_size(cx);
     // The struct's field keeps its name; the local makes way where the user's data is called so.
     let field = Ident::new("pipeline", site);
@@ -73,6 +80,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     } else {
         quote_spanned!(site=> #field: #pipeline)
     };
+    let rest = program.generics.type_params().next().map(|_| quote_spanned!(site=> ..));
     // Where rustc says that the method is defined.
     let method = at(&Ident::new("run", site), program.name.span());
     quote_spanned! {site=>
@@ -84,7 +92,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
         #[allow(unused_labels, reason = "they name the stages")]
         pub fn #method<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
-            let Self { #field, #(#kernels,)* } = self;
+            let Self { #field, #(#kernels,)* #rest } = self;
             let mut #call = #pipeline.call();
             #(#hosts)*
             #(#buffers)*
@@ -100,11 +108,26 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     }
 }
 
+/// The call, about to be given something of this shape.
+fn shaped(cx: &Context<'_>, shape: &Shape) -> TokenStream {
+    let (call, private, site) = (&cx.names.call, private(cx), hygienic());
+    let halo = shape.halo.as_ref().map(|Halo { items, edge, .. }| {
+        let edge = match edge {
+            Edge::Clamp => quote_spanned!(site=> Clamp),
+            Edge::Zero => quote_spanned!(site=> Zero),
+            Edge::Wrap => quote_spanned!(site=> Wrap),
+        };
+        quote_spanned!(site=> .halo(#items, #private::Edge::#edge))
+    });
+    let per_chunk = shape.per_chunk.as_ref().map(|_| quote_spanned!(site=> .per_chunk()));
+    quote_spanned!(site=> #call #halo #per_chunk)
+}
+
 /// One argument of `run`.
 pub(super) enum Kind<'p> {
     Param(&'p syn::Type),
-    /// Whether it must be pinned, and its elements.
-    Host(HostKind, bool, &'p syn::Type),
+    /// Where its elements must be, and their type.
+    Data(HostKind, Memory, &'p syn::Type),
 }
 
 /// The parameters of `run`, in the order of declaration. Host data is out of the reach of the user's expressions.
@@ -116,136 +139,25 @@ pub(super) fn arguments<'p>(
     arguments
         .map(|(name, kind)| match kind {
             Kind::Param(ty) => quote_spanned!(site=> #name: #ty),
-            Kind::Host(kind, pinned, element) => {
+            Kind::Data(kind, memory, element) => {
                 // rustc shows this bound where an argument does not fit: at the declared element.
                 let site = site.located_at(element.span());
                 let runtime = placed(runtime, site);
-                let bound = match (kind, pinned) {
-                    (HostKind::Input, false) => "Input",
-                    (HostKind::Input, true) => "PinnedInput",
-                    (HostKind::Output, false) => "Output",
-                    (HostKind::Output, true) => "PinnedOutput",
-                    (HostKind::InOut, false) => "InOut",
-                    (HostKind::InOut, true) => "PinnedInOut",
+                let place = match memory {
+                    Memory::Host => "",
+                    Memory::Pinned => "Pinned",
+                    Memory::Mapped => "Mapped",
+                    Memory::Device => "Device",
                 };
+                let of = match kind {
+                    HostKind::Input => "Input",
+                    HostKind::Output => "Output",
+                    HostKind::InOut => "InOut",
+                };
+                let bound = &format!("{place}{of}");
                 let bound = Ident::new(bound, site);
                 quote_spanned!(site=> #name: impl #runtime::#bound<'run, #element>)
             }
         })
         .collect()
-}
-
-/// The operations of one stage, in a block labelled with its name.
-fn stage(cx: &Context<'_>, id: StageId, chunk: &Ident) -> TokenStream {
-    let site = hygienic();
-    let operations: Vec<_> = cx
-        .program
-        .operations
-        .iter()
-        .enumerate()
-        .filter(|(_, operation)| operation.stage == id)
-        .map(|(index, at)| operation(cx, index, at, chunk))
-        .collect();
-    if operations.is_empty() {
-        return TokenStream::new();
-    }
-    let name = local(&cx.program.stages[id.0].name);
-    let label = Lifetime::new(&format!("'{name}"), name.span());
-    quote_spanned! {site=>
-        #label: {
-            #(#operations)*
-        }
-    }
-}
-
-fn operation(cx: &Context<'_>, index: usize, operation: &Operation, chunk: &Ident) -> TokenStream {
-    let site = hygienic();
-    let Names { hosts, buffers, run, .. } = &cx.names;
-    let stream = &cx.names.streams[operation.stream.0];
-    let name = &cx.names.operations[index];
-    let copy = |method: &str, from, to| copy((name, method), operation.at, from, to);
-    let waits = cx.schedule.waits.iter().filter(|wait| wait.to.0 as usize == index).map(|wait| {
-        let event = &cx.names.events[cx.event_of(wait.from.0)];
-        let method = match wait.distance {
-            Distance::Same => "wait",
-            Distance::Previous => "wait_previous",
-            Distance::Reuse => "wait_reuse",
-        };
-        let method = Ident::new(method, site);
-        quote_spanned!(site=> #name.#method(#event)?;)
-    });
-    let body = match &operation.kind {
-        OperationKind::Upload { from, to, names } => {
-            copy("upload", (&hosts[from.0], &names.from), (&buffers[to.0], &names.to))
-        }
-        OperationKind::Download { from, to, names } => {
-            copy("download", (&buffers[from.0], &names.from), (&hosts[to.0], &names.to))
-        }
-        OperationKind::CopyOnDevice { from, to, names } => {
-            copy("copy", (&buffers[from.0], &names.from), (&buffers[to.0], &names.to))
-        }
-        OperationKind::Fill(fill) => {
-            let (buffer, value) = (at(&buffers[fill.buffer.0], fill.name.span()), &fill.value);
-            quote_spanned!(site=> #name.fill(#buffer, #value)?;)
-        }
-        OperationKind::Launch(launch) => launch_call(cx, index, launch),
-    };
-    let records =
-        cx.schedule.records.iter().zip(&cx.names.events).filter(|(record, _)| record.0 as usize == index);
-    let records = records.map(|(_, event)| quote_spanned!(site=> #name.record(#event)?;));
-    let index = number(index);
-    quote_spanned! {site=>
-        let #name = #run.on(#stream, #index, #chunk);
-        #(#waits)*
-        #body
-        #(#records)*
-    }
-}
-
-/// A copy. Each side is a local and the name as it is written there, where rustc reports a mismatch of types.
-fn copy(
-    (operation, method): (&Ident, &str),
-    keyword: Span,
-    from: (&Ident, &Ident),
-    to: (&Ident, &Ident),
-) -> TokenStream {
-    let site = hygienic().located_at(keyword);
-    let (operation, method) = (at(operation, keyword), Ident::new(method, site));
-    let [from, to] = [from, to].map(|(local, written)| at(local, written.span()));
-    quote_spanned!(site=> #operation.#method(#from, #to)?;)
-}
-
-/// A local at another place of the user's source.
-fn at(local: &Ident, place: Span) -> Ident {
-    let mut ident = local.clone();
-    ident.set_span(Span::mixed_site().located_at(place));
-    ident
-}
-
-fn launch_call(cx: &Context<'_>, index: usize, launch: &crate::resolve::Launch) -> TokenStream {
-    // rustc reports what is wrong with the launch as a whole at the kernel.
-    let place = launch.kernel.span();
-    let site = hygienic().located_at(place);
-    let operation = &at(&cx.names.operations[index], place);
-    let kernel = &cx.names.kernel_of[index];
-    let (grid, block) = (&launch.grid, &launch.block);
-    let shared = launch.shared.as_ref().map_or_else(|| quote_spanned!(site=> 0), ToTokens::to_token_stream);
-    let args = launch.args.iter().map(|argument| match argument {
-        LaunchArgument::Scalar(expr) => expr.to_token_stream(),
-        LaunchArgument::Buffer { buffer, mode, written } => {
-            // rustc reports a wrong type from the first of these tokens to the last: the argument as it is written.
-            let first = written.to_token_stream().into_iter().next().map_or(place, |token| token.span());
-            let last = written.buffer().map_or(first, Ident::span);
-            let method = match mode {
-                Mode::Read => "read",
-                Mode::ReadWrite => "read_write",
-                Mode::Write => "write",
-            };
-            let (operation, name) = (at(operation, first), at(&cx.names.buffers[buffer.0], last));
-            let method = Ident::new(method, site.located_at(first));
-            quote_spanned!(site.located_at(last)=> #operation.#method(#name))
-        }
-    });
-    let kernel = kernel.as_ref().map(|kernel| at(kernel, place));
-    quote_spanned!(site=> #kernel.launch(#operation.config(#grid, #block, #shared), #(#args),*)?;)
 }

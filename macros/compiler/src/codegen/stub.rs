@@ -2,12 +2,12 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote_spanned;
-use syn::{Attribute, ExprPath, Path, Type, Visibility};
+use syn::{Attribute, ExprPath, Generics, Path, Type, Visibility};
 
 use super::names::hygienic;
 use super::run::{Kind, arguments};
 use super::shared_attributes;
-use crate::syntax::{HostKind, Item, Operation, Pipeline};
+use crate::syntax::{HostKind, Item, Memory, Operation, Pipeline};
 
 /// The parts of a pipeline that its users see.
 pub struct Stub {
@@ -15,41 +15,38 @@ pub struct Stub {
     attrs: Vec<Attribute>,
     vis: Visibility,
     name: Ident,
+    generics: Generics,
     arguments: Vec<(Ident, Owned)>,
     /// Their imports are not unused.
     kernels: Vec<ExprPath>,
+    /// Routines and host functions, likewise.
+    functions: Vec<ExprPath>,
 }
 
 enum Owned {
     Param(Type),
-    Host(HostKind, bool, Type),
+    Data(HostKind, Memory, Type),
 }
 
 impl Stub {
     pub fn of(pipeline: &Pipeline) -> Self {
         let mut arguments: Vec<(Ident, Owned)> = Vec::new();
-        let mut kernels = Vec::new();
+        let (mut kernels, mut functions) = (Vec::new(), Vec::new());
         for item in &pipeline.items {
             let argument = match item {
                 Item::Param { name, ty } => (name.clone(), Owned::Param(ty.clone())),
-                Item::Host { kind, name, pinned, shape } => {
-                    (name.clone(), Owned::Host(*kind, *pinned, shape.element.clone()))
+                Item::Argument { kind, name, memory, shape } => {
+                    (name.clone(), Owned::Data(*kind, *memory, shape.element.clone()))
                 }
                 Item::Resident { name, shape } => {
-                    (name.clone(), Owned::Host(HostKind::Input, false, shape.element.clone()))
+                    (name.clone(), Owned::Data(HostKind::Input, Memory::Host, shape.element.clone()))
                 }
                 Item::Carry { name, shape, .. } => {
-                    (name.clone(), Owned::Host(HostKind::InOut, false, shape.element.clone()))
+                    (name.clone(), Owned::Data(HostKind::InOut, Memory::Host, shape.element.clone()))
                 }
                 Item::Stage { operations, unread, .. } => {
                     kernels.extend(unread.iter().cloned());
-                    kernels.extend(operations.iter().filter_map(|operation| match operation {
-                        Operation::Launch(launch) => Some(launch.kernel.clone()),
-                        Operation::Copy(_)
-                        | Operation::Fill(_)
-                        | Operation::Record(_)
-                        | Operation::Wait(_) => None,
-                    }));
+                    used(operations, &mut kernels, &mut functions);
                     continue;
                 }
                 _ => continue,
@@ -66,51 +63,62 @@ impl Stub {
             attrs: pipeline.attrs.clone(),
             vis: pipeline.vis.clone(),
             name: pipeline.name.clone(),
+            generics: pipeline.generics.clone(),
             arguments,
             kernels,
+            functions,
         }
     }
 
     /// In place of a pipeline whose `run` cannot be declared: not all of it could be read, or its elements cannot be
     /// passed. To rustc an array whose length is an error is a type whose error was reported: it can be used in any way.
     pub fn expand_without_run(&self, error: TokenStream) -> TokenStream {
-        let Self { attrs, vis, name, .. } = self;
+        let Self { attrs, vis, name, generics, .. } = self;
+        let bounds = &generics.where_clause;
         let attrs = attrs.iter().filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("doc"));
         let kernels = self.kernels();
+        let element = super::elements(generics).map(|(_, elements)| elements);
+        let element = element.unwrap_or_else(|| quote_spanned!(hygienic()=> ()));
         quote_spanned! {hygienic()=>
             #(#attrs)*
             #[allow(dead_code, reason = "stands for a pipeline with errors")]
-            #vis type #name = [(); #error];
+            #vis type #name #generics = [#element; #error] #bounds;
             #kernels
         }
     }
 
     /// Uses of the kernels.
     fn kernels(&self) -> TokenStream {
-        let kernels = &self.kernels;
-        quote_spanned!(hygienic()=> #(const _: fn(#kernels) = |_| {};)*)
+        let Self { kernels, functions, .. } = self;
+        quote_spanned! {hygienic()=>
+            #(const _: fn(#kernels) = |_| {};)*
+            #(const _: () = { #[allow(unused_imports, reason = "stands for a use")] use #functions as _; };)*
+        }
     }
 
     pub fn expand(&self) -> TokenStream {
-        let Self { runtime, attrs, vis, name, .. } = self;
+        let Self { runtime, attrs, vis, name, generics, .. } = self;
+        let (parameters, types, bounds) = generics.split_for_impl();
         let site = hygienic();
-        let shared = shared_attributes(attrs);
+        let elements =
+            super::elements(generics).map(|(field, elements)| quote_spanned!(site=> #field: #elements,));
+        let (shared, debug) = (shared_attributes(attrs), super::debug(attrs));
         let kernels = self.kernels();
         let arguments = arguments(
             runtime,
             self.arguments.iter().map(|(name, owned)| match owned {
                 Owned::Param(ty) => (name, Kind::Param(ty)),
-                Owned::Host(kind, pinned, element) => (name, Kind::Host(*kind, *pinned, element)),
+                Owned::Data(kind, memory, element) => (name, Kind::Data(*kind, *memory, element)),
             }),
         );
         quote_spanned! {site=>
             #(#attrs)*
-            #[derive(::core::fmt::Debug)]
-            #vis struct #name {}
+            #debug
+            #vis struct #name #generics #bounds { #elements }
 
             #(#shared)*
             #[allow(unused_variables, dead_code, clippy::all, reason = "stands for a pipeline with errors")]
-            impl #name {
+            impl #parameters #name #types #bounds {
                 pub const PLAN: #runtime::Plan = #runtime::Plan {
                     pipeline: "", file: "", line: 0, column: 0, streams: &[], stages: &[], hosts: &[], buffers: &[],
                     operations: &[], events: &[], waits: &[],
@@ -127,13 +135,45 @@ impl Stub {
             }
 
             #(#shared)*
-            impl #runtime::__private::Build for #name {
+            impl #parameters #runtime::__private::Build for #name #types #bounds {
                 fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
                     ::core::unreachable!()
                 }
             }
 
             #kernels
+        }
+    }
+}
+
+/// An import names no generic arguments, and nothing of a type.
+fn can_be_imported(path: &ExprPath) -> bool {
+    let mut segments = path.path.segments.iter();
+    let plain = segments.clone().all(|segment| segment.arguments.is_none());
+    // By the convention of their names.
+    let is_type = |name: String| name.starts_with(char::is_uppercase);
+    segments.next_back();
+    plain && path.qself.is_none() && !segments.any(|segment| is_type(segment.ident.to_string()))
+}
+
+/// The paths that operations name: of kernels, and of functions.
+fn used(operations: &[Operation], kernels: &mut Vec<ExprPath>, functions: &mut Vec<ExprPath>) {
+    for operation in operations {
+        match operation {
+            Operation::Launch(launch) => kernels.push(launch.kernel.clone()),
+            Operation::Call(call) | Operation::Host(call) => {
+                functions.extend(Some(call.path.clone()).filter(can_be_imported));
+            }
+            Operation::Repeat(repeat) => used(&repeat.body, kernels, functions),
+            Operation::If(conditional) => {
+                used(&conditional.body, kernels, functions);
+                used(&conditional.otherwise, kernels, functions);
+            }
+            Operation::Copy(_)
+            | Operation::Fill(_)
+            | Operation::Then(_)
+            | Operation::Record(_)
+            | Operation::Wait(_) => {}
         }
     }
 }

@@ -131,6 +131,10 @@ impl Generator<'_> {
             quote_spanned!(Span::mixed_site()=> launch.requires((|| #condition)(), #kernel_name, #said)?;)
         });
         let arguments = kernel.parameters.iter().map(|parameter| self.argument(parameter));
+        let sizes = kernel.parameters.iter().map(|Parameter { name, kind, .. }| match self.view(kind) {
+            Some(_) => quote_spanned!(Span::mixed_site()=> #name.argument_size()),
+            None => quote_spanned!(Span::mixed_site()=> ::core::mem::size_of_val(&#name)),
+        });
         let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
             self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))
         });
@@ -144,6 +148,7 @@ impl Generator<'_> {
                 launch.enqueue(
                     &self.function,
                     &mut [#(#arguments),*],
+                    &[#(#sizes),*],
                     &[#(#accesses),*],
                     &host,
                 )

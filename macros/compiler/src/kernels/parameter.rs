@@ -1,6 +1,6 @@
 //! One parameter of a declaration, as the user wrote it.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Pat, PathArguments, PointerMutability, Type};
 
@@ -44,7 +44,7 @@ pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: 
             let notes = ["conditions and the source refer to parameters by name".to_owned()];
             let help = "write `name: type`".to_owned();
             errors.push(error(&other, "TW0410", &what, &notes, Some(help)));
-            Ident::new(&format!("argument_{}", at + 1), other.span())
+            nameless(at, other.span())
         }
     };
     let kind = match parameter_kind(&ty) {
@@ -57,6 +57,11 @@ pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: 
         }
     };
     Parameter { name, ty: *ty, kind }
+}
+
+/// The name in the stub of a parameter that has none of its own.
+pub(super) fn nameless(at: usize, span: Span) -> Ident {
+    Ident::new(&format!("argument_{}", at + 1), span)
 }
 
 /// How a parameter is passed, or the edit that makes it one that can be.

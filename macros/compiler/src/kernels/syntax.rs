@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::error;
-use super::parameter::{Parameter, ParameterKind, parameter};
+use super::parameter::{Parameter, ParameterKind, nameless, parameter};
 use super::text::text;
 
 /// `unsafe extern "CUDA" { … }`.
@@ -220,12 +220,12 @@ fn kernel(item: ForeignItemFn, shared: &[Attribute], errors: &mut Errors) -> Ker
         if has_generics {
             parameter.kind = ParameterKind::Unknown;
         }
-        match kernel.parameters.iter().find(|other| other.name == parameter.name) {
-            Some(first) => {
-                errors.push(duplicate("parameter", &parameter.name, &first.name, "rename one of them"))
-            }
-            None => kernel.parameters.push(parameter),
+        if let Some(first) = kernel.parameters.iter().find(|other| other.name == parameter.name) {
+            errors.push(duplicate("parameter", &parameter.name, &first.name, "rename one of them"));
+            // Without it launches would not fit the stub, which would be a second error.
+            parameter.name = nameless(at, parameter.name.span());
         }
+        kernel.parameters.push(parameter);
     }
     kernel.sound = errors.len() == errors_before;
     kernel

@@ -5,20 +5,26 @@ use quote::{ToTokens, quote};
 
 use super::Wait;
 use crate::diagnostics::{Diagnostics, similar};
-use crate::lower::storage_name;
+use crate::lower::{Lowered, storage_name};
 use crate::resolve::{Mark, Operation, OperationKind, Program};
 use crate::schedule::{Cause, Distance, Edge, Hazard, Link, OpId, Step, StorageId};
 
 pub(super) struct Findings<'a> {
     pub(super) program: &'a Program,
+    pub(super) lowered: &'a Lowered,
     pub(super) diagnostics: &'a mut Diagnostics,
 }
 
 impl Findings<'_> {
+    /// What a `record` or `wait` belongs to, if there is such an operation.
+    pub(super) fn op_of(&self, mark: &Mark) -> Option<OpId> {
+        mark.operation(self.program).map(|operation| self.lowered.op_of(operation))
+    }
+
     /// A conflict that nothing orders: a race.
     pub(super) fn missing(&mut self, edge: &Edge, records: &[(&Ident, OpId)]) {
         let Some(&Cause { storage, hazard }) = edge.causes.first() else { return };
-        let (from, to) = (self.operation(edge.from), self.operation(edge.to));
+        let (from, to) = (self.using(edge.from, storage), self.using(edge.to, storage));
         let (a, b) = (self.stage(from).to_string(), self.stage(to).to_string());
         let name = storage_name(self.program, storage);
         let fact = match hazard {
@@ -65,10 +71,23 @@ impl Findings<'_> {
         };
         let before =
             if self.is_first_of_stage(edge.to) { String::new() } else { format!(", before `{}`", to.text) };
-        match records.iter().find(serves) {
+        let recorded = records.iter().find(serves);
+        // A stage's marks are its stream's, which a launch may leave for another.
+        let marked = [Some(to), recorded.is_none().then_some(from)];
+        let elsewhere =
+            |operation: &&Operation| self.program.stages[operation.stage.0].stream != Some(operation.stream);
+        if let Some(operation) = marked.into_iter().flatten().find(elsewhere) {
+            let stream = &self.program.streams[operation.stream.0].name;
+            let stage = self.stage(operation);
+            return format!(
+                "move `{}` of `{stage}` to a stage on `{stream}`, where events can be placed for it",
+                operation.text
+            );
+        }
+        match recorded {
             Some((event, _)) => format!("add `wait {event}{of};` to `{b}`{before}"),
             None => {
-                let event = format!("{a}_done");
+                let event = unused_name(&format!("{a}_done"), records);
                 format!(
                     "add `record {event};` to `{a}`, after `{}`, and `wait {event}{of};` to `{b}`{before}",
                     from.text
@@ -180,8 +199,17 @@ impl Findings<'_> {
             .help(format!("remove it, or rename it `_{event}`"));
     }
 
+    /// The operation, or the first that a `repeat` holds.
     fn operation(&self, OpId(id): OpId) -> &Operation {
-        &self.program.operations[id as usize]
+        &self.program.operations[self.lowered.groups[id as usize].start]
+    }
+
+    /// The operation that uses a storage: of a `repeat` the first one that does.
+    fn using(&self, OpId(id): OpId, storage: StorageId) -> &Operation {
+        let group = self.lowered.groups[id as usize].clone();
+        let mut operations = self.program.operations[group].iter();
+        let uses = |operation: &&Operation| !usage(operation, storage, self.program).is_empty();
+        operations.find(uses).unwrap_or_else(|| self.operation(OpId(id)))
     }
 
     fn stage(&self, operation: &Operation) -> &Ident {
@@ -189,8 +217,9 @@ impl Findings<'_> {
     }
 
     fn is_first_of_stage(&self, OpId(id): OpId) -> bool {
-        let stage = self.program.operations[id as usize].stage;
-        self.program.operations[..id as usize].iter().all(|earlier| earlier.stage != stage)
+        let first = self.lowered.groups[id as usize].start;
+        let stage = self.program.operations[first].stage;
+        self.program.operations[..first].iter().all(|earlier| earlier.stage != stage)
     }
 
     /// `load` -> `axpy` -> `store`
@@ -204,22 +233,27 @@ impl Findings<'_> {
     }
 }
 
+/// `name`, or `name_2`, `name_3`, … if an event is called so.
+fn unused_name(name: &str, records: &[(&Ident, OpId)]) -> String {
+    let is_used = |name: &str| records.iter().any(|(event, _)| *event == name);
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
+}
+
 /// `wait event`, the tokens.
 fn marked(mark: &Mark) -> TokenStream {
     let (keyword, event) = (&mark.keyword, &mark.event);
     quote!(#keyword #event)
 }
 
-/// The tokens with which an operation names a storage.
+/// The tokens with which an operation names a storage; none if it does not use it.
 fn usage(operation: &Operation, StorageId(storage): StorageId, program: &Program) -> TokenStream {
     let (storage, hosts) = (storage as usize, program.hosts.len());
     if storage < hosts {
         return match &operation.kind {
-            OperationKind::Upload { names, .. } => names.from.to_token_stream(),
-            OperationKind::Download { names, .. } => names.to.to_token_stream(),
-            OperationKind::CopyOnDevice { names, .. } => names.to.to_token_stream(),
-            OperationKind::Fill(fill) => fill.name.to_token_stream(),
-            OperationKind::Launch(launch) => launch.kernel.to_token_stream(),
+            OperationKind::Upload { from, names, .. } if from.0 == storage => names.from.to_token_stream(),
+            OperationKind::Download { to, names, .. } if to.0 == storage => names.to.to_token_stream(),
+            _ => TokenStream::new(),
         };
     }
     let uses = operation.buffers();

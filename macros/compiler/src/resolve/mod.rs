@@ -1,14 +1,16 @@
 //! Phase 2, resolve: names -> ids. What comes out is a [`Program`] in which every name is known and of the right kind.
 
+mod arguments;
+mod copies;
 mod names;
 mod operations;
 
 use proc_macro2::{Ident, Span};
 use quote::ToTokens;
-use syn::{Attribute, Expr, ExprPath, Path, Type, Visibility};
+use syn::{Attribute, Expr, ExprClosure, ExprPath, Generics, Path, Type, Visibility};
 
 use crate::diagnostics::Diagnostics;
-pub use crate::syntax::{HostKind, Priority, Shape, Size, WaitOf};
+pub use crate::syntax::{Edge, Halo, HostKind, Memory, Priority, Shape, Size, WaitOf};
 use crate::syntax::{Item, Pipeline};
 use names::Names;
 
@@ -18,6 +20,7 @@ pub struct Program {
     pub attrs: Vec<Attribute>,
     pub vis: Visibility,
     pub name: Ident,
+    pub generics: Generics,
     pub params: Vec<Param>,
     pub hosts: Vec<HostData>,
     pub buffers: Vec<Buffer>,
@@ -25,11 +28,15 @@ pub struct Program {
     pub stages: Vec<Stage>,
     /// In the order in which they are written, stage by stage.
     pub operations: Vec<Operation>,
+    /// `if`s and `repeat`s, outer ones before those inside.
+    pub blocks: Vec<Block>,
     pub chunk: Chunk,
     pub depth: Size,
     /// Bytes of device memory that the ring may take.
     pub budget: Option<Box<Expr>>,
     pub sync: Sync,
+    /// `mode = graph`
+    pub graph: bool,
     /// `run`'s arguments, in the order of declaration.
     pub arguments: Vec<Argument>,
 }
@@ -48,6 +55,8 @@ pub struct Mark {
     pub keyword: Ident,
     pub event: Ident,
     pub kind: MarkKind,
+    /// The `if` or `repeat` that it stands in.
+    pub block: Option<BlockId>,
     /// How many operations stand before it.
     pub position: usize,
 }
@@ -63,8 +72,8 @@ pub enum MarkKind {
 pub enum Argument {
     Param(usize),
     Host(HostId),
-    /// A `resident` or `carry`.
-    Shared(BufferId),
+    /// A `resident`, a `carry`, or data that are used in place.
+    Buffer(BufferId),
 }
 
 pub struct Param {
@@ -84,6 +93,10 @@ pub struct StreamId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageId(pub usize);
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockId(pub usize);
+
+/// Host data that copies move to and from the device.
 pub struct HostData {
     pub kind: HostKind,
     pub name: Ident,
@@ -100,18 +113,35 @@ pub struct Buffer {
 
 /// Whose a buffer's memory is.
 pub enum BufferKind {
-    /// Each ring slot has one.
+    /// Each ring slot has one, on the device.
     Ring,
+    /// Each ring slot has one, in page-locked host memory.
+    HostScratch,
     /// One for the run, read only; an argument of `run`.
     Resident,
     /// One for the run, handed from chunk to chunk; an argument of `run`.
     Carry { init: Option<Box<Expr>> },
+    /// An argument of `run` that each chunk uses its part of, where it is.
+    InPlace { kind: HostKind, mapped: bool },
 }
 
 impl Buffer {
     /// Whether there is one for the whole run.
     pub fn is_shared(&self) -> bool {
-        !matches!(self.kind, BufferKind::Ring)
+        matches!(self.kind, BufferKind::Resident | BufferKind::Carry { .. })
+    }
+
+    /// How it is an argument of `run`, if it is one of which each chunk uses its part.
+    pub fn in_place(&self) -> Option<HostKind> {
+        match self.kind {
+            BufferKind::InPlace { kind, .. } => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Whether it is in device memory.
+    pub fn is_on_device(&self) -> bool {
+        !matches!(self.kind, BufferKind::HostScratch | BufferKind::InPlace { mapped: true, .. })
     }
 }
 
@@ -119,12 +149,16 @@ pub struct Stream {
     pub name: Ident,
     pub priority: Priority,
     pub per_slot: bool,
+    /// Whether it is the legacy default stream.
+    pub null: bool,
     /// Whether it has a declaration; a stage that names no stream gets its own.
     pub declared: bool,
 }
 
 pub struct Stage {
     pub name: Ident,
+    /// The stream of its events, and of each launch that names no other. None if it names one that is not known.
+    pub stream: Option<StreamId>,
 }
 
 pub struct Chunk {
@@ -140,15 +174,55 @@ pub struct Operation {
     pub at: Span,
     /// As the user knows it: `copy x -> dx`.
     pub text: String,
+    /// The innermost `if` or `repeat` that it stands in.
+    pub block: Option<BlockId>,
     pub kind: OperationKind,
 }
 
+/// An `if` or a `repeat`.
+pub struct Block {
+    /// The one that it stands in.
+    pub parent: Option<BlockId>,
+    pub stage: StageId,
+    pub kind: BlockKind,
+}
+
+pub enum BlockKind {
+    If(Box<Expr>),
+    /// The `else` of an `if`.
+    Else(BlockId),
+    Repeat(Box<Expr>),
+}
+
 pub enum OperationKind {
-    Upload { from: HostId, to: BufferId, names: CopyNames },
-    Download { from: BufferId, to: HostId, names: CopyNames },
-    CopyOnDevice { from: BufferId, to: BufferId, names: CopyNames },
+    Upload {
+        from: HostId,
+        to: BufferId,
+        names: CopyNames,
+    },
+    Download {
+        from: BufferId,
+        to: HostId,
+        names: CopyNames,
+    },
+    CopyBuffer {
+        from: BufferId,
+        to: BufferId,
+        names: CopyNames,
+    },
     Fill(Box<Fill>),
     Launch(Box<Launch>),
+    /// A routine that enqueues on the stream.
+    Call(Box<Invocation>),
+    /// A function on the CPU, on page-locked memory.
+    Host(Box<Invocation>),
+    Then(Box<ExprClosure>),
+}
+
+/// `path(args)`
+pub struct Invocation {
+    pub path: ExprPath,
+    pub args: Vec<CallArgument>,
 }
 
 /// `fill buffer = value`
@@ -170,10 +244,11 @@ pub struct Launch {
     pub grid: Expr,
     pub block: Expr,
     pub shared: Option<Expr>,
-    pub args: Vec<LaunchArgument>,
+    pub args: Vec<CallArgument>,
 }
 
-pub enum LaunchArgument {
+/// An argument of a launch, a `call` or a `host` function.
+pub enum CallArgument {
     /// `&name`, `&mut name` or `out name`, with those tokens.
     Buffer { buffer: BufferId, mode: Mode, written: crate::syntax::Argument },
     /// Any other expression.
@@ -196,6 +271,15 @@ impl Mode {
     pub fn writes(self) -> bool {
         self != Self::Read
     }
+
+    /// What stands before the buffer's name.
+    pub fn written(self) -> &'static str {
+        match self {
+            Self::Read => "&",
+            Self::ReadWrite => "&mut ",
+            Self::Write => "out ",
+        }
+    }
 }
 
 /// One use of a device buffer by an operation.
@@ -215,20 +299,39 @@ impl Operation {
         match &self.kind {
             OperationKind::Upload { to, names, .. } => vec![copied(*to, Mode::Write, &names.to)],
             OperationKind::Download { from, names, .. } => vec![copied(*from, Mode::Read, &names.from)],
-            OperationKind::CopyOnDevice { from, to, names } => {
+            OperationKind::CopyBuffer { from, to, names } => {
                 vec![copied(*from, Mode::Read, &names.from), copied(*to, Mode::Write, &names.to)]
             }
             OperationKind::Fill(fill) => vec![copied(fill.buffer, Mode::Write, &fill.name)],
-            OperationKind::Launch(launch) => launch
-                .args
+            OperationKind::Launch(_) | OperationKind::Call(_) | OperationKind::Host(_) => self
+                .args()
                 .iter()
                 .filter_map(|arg| match arg {
-                    LaunchArgument::Buffer { buffer, mode, written } => {
+                    CallArgument::Buffer { buffer, mode, written } => {
                         Some(BufferUse { buffer: *buffer, mode: *mode, at: written })
                     }
-                    LaunchArgument::Scalar(_) => None,
+                    CallArgument::Scalar(_) => None,
                 })
                 .collect(),
+            OperationKind::Then(_) => Vec::new(),
+        }
+    }
+
+    /// The arguments between its parentheses, if it has any.
+    pub fn args(&self) -> &[CallArgument] {
+        match &self.kind {
+            OperationKind::Launch(launch) => &launch.args,
+            OperationKind::Call(invocation) | OperationKind::Host(invocation) => &invocation.args,
+            _ => &[],
+        }
+    }
+
+    /// The kernel, routine or function that it names.
+    pub fn path(&self) -> Option<&ExprPath> {
+        match &self.kind {
+            OperationKind::Launch(launch) => Some(&launch.kernel),
+            OperationKind::Call(invocation) | OperationKind::Host(invocation) => Some(&invocation.path),
+            _ => None,
         }
     }
 
@@ -237,7 +340,7 @@ impl Operation {
         match self.kind {
             OperationKind::Upload { from, .. } => Some((from, Mode::Read)),
             OperationKind::Download { to, .. } => Some((to, Mode::Write)),
-            OperationKind::CopyOnDevice { .. } | OperationKind::Fill(_) | OperationKind::Launch(_) => None,
+            _ => None,
         }
     }
 }
@@ -250,21 +353,24 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
         attrs: pipeline.attrs,
         vis: pipeline.vis,
         name: pipeline.name,
+        generics: pipeline.generics,
         params: Vec::new(),
         hosts: Vec::new(),
         buffers: Vec::new(),
         streams: Vec::new(),
         stages: Vec::new(),
         operations: Vec::new(),
+        blocks: Vec::new(),
         chunk: Chunk { name: None, size: Size::Auto },
         depth: Size::Auto,
         budget: None,
         sync: Sync::Auto,
+        graph: false,
         arguments: Vec::new(),
     };
     let mut names = Names::default();
     let mut stages = Vec::new();
-    let (mut chunk, mut depth, mut budget, mut sync) = (None, None, None, None);
+    let (mut chunk, mut depth, mut budget, mut sync, mut mode) = (None, None, None, None, None);
     for item in pipeline.items {
         match item {
             Item::Param { name, ty } => {
@@ -272,23 +378,30 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                 program.arguments.push(Argument::Param(program.params.len()));
                 program.params.push(Param { name, ty });
             }
-            Item::Host { kind, name, pinned, shape } => {
+            Item::Argument { kind, name, memory, shape } => {
                 names.data.declare(kind.keyword(), &name, diagnostics);
-                program.arguments.push(Argument::Host(HostId(program.hosts.len())));
-                program.hosts.push(HostData { kind, name, pinned, shape });
+                if matches!(memory, Memory::Host | Memory::Pinned) {
+                    program.arguments.push(Argument::Host(HostId(program.hosts.len())));
+                    program.hosts.push(HostData { kind, name, pinned: memory == Memory::Pinned, shape });
+                } else {
+                    program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
+                    let kind = BufferKind::InPlace { kind, mapped: memory == Memory::Mapped };
+                    program.buffers.push(Buffer { name, shape, kind });
+                }
             }
-            Item::Device { name, shape } => {
+            Item::Scratch { name, on_host, shape } => {
                 names.data.declare("buffer", &name, diagnostics);
-                program.buffers.push(Buffer { name, shape, kind: BufferKind::Ring });
+                let kind = if on_host { BufferKind::HostScratch } else { BufferKind::Ring };
+                program.buffers.push(Buffer { name, shape, kind });
             }
             Item::Resident { name, shape } => {
                 names.data.declare("resident", &name, diagnostics);
-                program.arguments.push(Argument::Shared(BufferId(program.buffers.len())));
+                program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
                 program.buffers.push(Buffer { name, shape, kind: BufferKind::Resident });
             }
             Item::Carry { name, shape, init } => {
                 names.data.declare("carry", &name, diagnostics);
-                program.arguments.push(Argument::Shared(BufferId(program.buffers.len())));
+                program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
                 program.buffers.push(Buffer { name, shape, kind: BufferKind::Carry { init } });
             }
             Item::Chunk { keyword, name, size } => {
@@ -310,9 +423,13 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                     program.sync = Sync::Manual(Vec::new());
                 }
             }
-            Item::Stream { name, priority, per_slot } => {
+            Item::Mode { keyword, graph } => {
+                names::only_once(&mut mode, &keyword, diagnostics);
+                program.graph = graph;
+            }
+            Item::Stream { name, priority, per_slot, null } => {
                 names.streams.declare("stream", &name, diagnostics);
-                program.streams.push(Stream { name, priority, per_slot, declared: true });
+                program.streams.push(Stream { name, priority, per_slot, null, declared: true });
             }
             Item::Stage { name, stream, operations, .. } => {
                 names.stages.declare("stage", &name, diagnostics);
@@ -322,6 +439,16 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
     }
     operations::resolve(&mut program, stages, &mut names, diagnostics);
     (!diagnostics.has_errors()).then_some(program)
+}
+
+impl Sync {
+    /// The user's records and waits.
+    pub fn marks(&self) -> &[Mark] {
+        match self {
+            Self::Auto => &[],
+            Self::Manual(marks) => marks,
+        }
+    }
 }
 
 impl Mark {
@@ -336,6 +463,26 @@ impl Mark {
 }
 
 impl Program {
+    /// The blocks that a block stands in, it among them, from the outside in.
+    pub fn within(&self, block: Option<BlockId>) -> Vec<BlockId> {
+        let mut within: Vec<_> =
+            std::iter::successors(block, |&BlockId(inner)| self.blocks[inner].parent).collect();
+        within.reverse();
+        within
+    }
+
+    /// The outermost `repeat` that an operation stands in. What is in it is one thing to the schedule.
+    pub fn repeat_around(&self, operation: &Operation) -> Option<BlockId> {
+        let is_repeat = |&BlockId(block): &BlockId| matches!(self.blocks[block].kind, BlockKind::Repeat(_));
+        self.within(operation.block).into_iter().find(is_repeat)
+    }
+
+    /// Whether some chunks may leave an operation out.
+    pub fn is_conditional(&self, operation: &Operation) -> bool {
+        let is_repeat = |&BlockId(block): &BlockId| matches!(self.blocks[block].kind, BlockKind::Repeat(_));
+        !self.within(operation.block).iter().all(is_repeat)
+    }
+
     /// The name that the user gave the event recorded after an operation.
     pub fn event_after(&self, operation: usize) -> Option<&Ident> {
         let Sync::Manual(marks) = &self.sync else { return None };

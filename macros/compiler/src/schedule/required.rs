@@ -58,8 +58,7 @@ impl Edge {
     pub fn finds_its_record(&self) -> bool {
         match self.distance {
             Distance::Same => self.from < self.to,
-            Distance::Previous => self.from >= self.to,
-            Distance::Reuse => self.from > self.to,
+            Distance::Previous | Distance::Reuse => self.from >= self.to,
         }
     }
 }

@@ -5,13 +5,16 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Lit, Token};
 
-use super::{HostKind, Item, Priority, Shape, Size, expected, expression, name, recover, semicolon, stage};
+use super::{
+    HostKind, Item, Memory, Priority, Shape, Size, expected, expression, halo, is_word, name, per_chunk,
+    recover, semicolon, stage,
+};
 use crate::diagnostics::{Diagnostics, similar};
 
 /// What a line may begin with.
-const KEYWORDS: [&str; 13] = [
-    "param", "input", "output", "inout", "device", "resident", "carry", "chunk", "depth", "budget", "stream",
-    "sync", "stage",
+const KEYWORDS: [&str; 15] = [
+    "param", "input", "output", "inout", "device", "host", "resident", "carry", "chunk", "depth", "budget",
+    "stream", "sync", "mode", "stage",
 ];
 
 /// Parses every line; after an error it goes on with the next one.
@@ -40,13 +43,15 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             colon(input, "the parameter's type")?;
             Item::Param { name, ty: input.parse()? }
         }
-        "input" => host(input, HostKind::Input)?,
-        "output" => host(input, HostKind::Output)?,
-        "inout" => host(input, HostKind::InOut)?,
-        "device" => {
+        "input" => argument(input, HostKind::Input)?,
+        "output" => argument(input, HostKind::Output)?,
+        "inout" => argument(input, HostKind::InOut)?,
+        word @ ("device" | "host") => {
             let name = name(input, "a buffer's name")?;
             colon(input, "the buffer's shape, `[T]`")?;
-            Item::Device { name, shape: input.parse()? }
+            let mut shape: Shape = input.parse()?;
+            shape.per_chunk = per_chunk(input)?;
+            Item::Scratch { name, on_host: word == "host", shape }
         }
         "resident" => {
             let name = name(input, "a name for resident data")?;
@@ -92,6 +97,15 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             }
             Item::Sync { keyword, manual: mode == "manual" }
         }
+        "mode" => {
+            equals(input)?;
+            let at = expected(input, "`streams` or `graph`");
+            let mode = input.call(Ident::parse_any).map_err(|_| at.clone())?;
+            if mode != "streams" && mode != "graph" {
+                return Err(at);
+            }
+            Item::Mode { keyword, graph: mode == "graph" }
+        }
         "stage" => return stage::parse(input, diagnostics),
         other => {
             let mut text = format!("expected a declaration or a `stage`, found `{other}`");
@@ -120,21 +134,39 @@ fn equals(input: ParseStream<'_>) -> syn::Result<()> {
     input.parse::<Token![=]>().map(drop).map_err(|_| expected(input, "`=`"))
 }
 
-fn host(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
+fn argument(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
     let name = name(input, "the name of host data")?;
     colon(input, "its shape, `[T]` or `[T; k]`")?;
-    // Before the brackets nothing else can stand: `pinned` is not the name of a type here.
+    // Before the brackets nothing else can stand: these are not the names of types here.
     let fork = input.fork();
-    let pinned = fork.parse::<Ident>().is_ok_and(|word| word == "pinned") && fork.peek(syn::token::Bracket);
-    if pinned {
+    let memory = match fork.parse::<Ident>() {
+        Ok(word) if fork.peek(syn::token::Bracket) => match word.to_string().as_str() {
+            "pinned" => Memory::Pinned,
+            "mapped" => Memory::Mapped,
+            "device" => Memory::Device,
+            _ => Memory::Host,
+        },
+        _ => Memory::Host,
+    };
+    if memory != Memory::Host {
         input.parse::<Ident>()?;
     }
-    Ok(Item::Host { kind, name, pinned, shape: input.parse()? })
+    let mut shape: Shape = input.parse()?;
+    shape.per_chunk = per_chunk(input)?;
+    shape.halo = halo(input)?;
+    Ok(Item::Argument { kind, name, memory, shape })
 }
 
-/// `name`, `name: high`, `name: low`, `name: priority(-3)`, `name per slot`
+/// `name`, `name: high`, `name: low`, `name: priority(-3)`, `name per slot`, `name = null`
 fn stream(input: ParseStream<'_>) -> syn::Result<Item> {
     let name = name(input, "a stream's name")?;
+    if input.parse::<Option<Token![=]>>()?.is_some() {
+        if !is_word(input, "null") {
+            return Err(expected(input, "`null`"));
+        }
+        input.parse::<Ident>()?;
+        return Ok(Item::Stream { name, priority: Priority::Default, per_slot: false, null: true });
+    }
     let mut per_slot = per_slot(input)?;
     let mut priority = Priority::Default;
     if input.parse::<Option<Token![:]>>()?.is_some() {
@@ -168,7 +200,7 @@ fn stream(input: ParseStream<'_>) -> syn::Result<Item> {
         };
         per_slot = per_slot || self::per_slot(input)?;
     }
-    Ok(Item::Stream { name, priority, per_slot })
+    Ok(Item::Stream { name, priority, per_slot, null: false })
 }
 
 /// `per slot`
@@ -176,7 +208,7 @@ fn per_slot(input: ParseStream<'_>) -> syn::Result<bool> {
     if !input.peek(Ident::peek_any) || begins_declaration(input) {
         return Ok(false);
     }
-    let at = expected(input, "`per slot`, `:` or `;`");
+    let at = expected(input, "`per slot`, `:`, `=` or `;`");
     let per = input.call(Ident::parse_any)?;
     let slot: Option<Ident> = input.parse()?;
     match slot {

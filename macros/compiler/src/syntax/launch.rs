@@ -5,7 +5,7 @@
 //! three `>` that a parenthesised group and the end of the operation follow, so that shifts and generic arguments may
 //! come before it.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprPath, Token};
@@ -14,7 +14,7 @@ use super::{Argument, Launch, expected};
 use crate::groups::kept;
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
-    let start = expected(input, "`copy a -> b` or `kernel<<<grid, block>>>(…)`");
+    let start = expected(input, "an operation");
     // As an expression, so that generic arguments come by turbofish only and `kernel<<<` is not taken for them.
     let kernel: ExprPath = input.parse().map_err(|_| start)?;
     if let Some(last) = keyword(&kernel) {
@@ -29,11 +29,25 @@ pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
         input.parse::<Token![<]>()?;
     }
     let (config, group) = split_chevrons(input, at)?;
-    let config = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(config)?;
-    let args =
-        |input: ParseStream<'_>| Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument);
-    let args = args.parse2(group.stream())?;
-    Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args: args.into_iter().collect() })
+    let config = within(config, Punctuated::<Expr, Token![,]>::parse_terminated)?;
+    let args = within(group, arguments)?;
+    Ok(Launch { kernel, config: config.into_iter().map(kept).collect(), args })
+}
+
+/// What stands between the parentheses.
+pub(super) fn arguments(input: ParseStream<'_>) -> syn::Result<Vec<Argument>> {
+    let args = Punctuated::<Argument, Token![,]>::parse_terminated_with(input, argument)?;
+    Ok(args.into_iter().collect())
+}
+
+/// Parses what a group holds. What is missing at its end is missing where it is closed, not at the macro's call.
+fn within<T>(group: Group, parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<T> {
+    let parser = |input: ParseStream<'_>| {
+        let content;
+        syn::parenthesized!(content in input);
+        parse(&content)
+    };
+    parser.parse2(TokenTree::from(group).into())
 }
 
 /// The keyword that a path ends with, which names no kernel.
@@ -42,8 +56,8 @@ pub(super) fn keyword(kernel: &ExprPath) -> Option<&Ident> {
     ["Self", "self", "super", "crate"].iter().any(|word| last == word).then_some(last)
 }
 
-/// The tokens up to `>>>` and the parenthesised group after it.
-fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(TokenStream, Group)> {
+/// The tokens up to `>>>`, as a group that is closed there, and the parenthesised group after it.
+fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(Group, Group)> {
     input.step(|cursor| {
         let mut rest = *cursor;
         let mut inner: Vec<TokenTree> = Vec::new();
@@ -54,8 +68,10 @@ fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(TokenStrea
                 TokenTree::Punct(punct) if punct.as_char() == '>' => closing += 1,
                 TokenTree::Group(group) if closing >= 3 && group.delimiter() == Delimiter::Parenthesis => {
                     if ends_operation(next.token_tree().map(|(token, _)| token)) {
-                        inner.truncate(inner.len() - 3);
-                        return Ok(((inner.into_iter().collect(), group.clone()), next));
+                        let chevrons = inner.split_off(inner.len() - 3);
+                        let mut config = Group::new(Delimiter::Parenthesis, inner.into_iter().collect());
+                        config.set_span(chevrons[0].span());
+                        return Ok(((config, group.clone()), next));
                     }
                     closing = 0;
                 }
@@ -88,7 +104,7 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
         return buffer(input).map(|_| argument);
     }
     if input.peek(Token![,]) {
-        return Err(expected(input, "a kernel argument"));
+        return Err(expected(input, "an argument"));
     }
     input.parse().map(|expr| Argument::Scalar(kept(expr)))
 }

@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Expr, ExprPath, Path, Token, Type, Visibility};
+use syn::{Attribute, Expr, ExprClosure, ExprPath, Generics, Path, Token, Type, Visibility};
 
 use crate::diagnostics::{Diagnostics, similar};
 
@@ -19,6 +19,8 @@ pub struct Pipeline {
     pub attrs: Vec<Attribute>,
     pub vis: Visibility,
     pub name: Ident,
+    /// `<T: Pod, const K: usize>`, with the `where` clause
+    pub generics: Generics,
     pub items: Vec<Item>,
 }
 
@@ -28,15 +30,17 @@ pub enum Item {
         name: Ident,
         ty: Type,
     },
-    /// `pinned` host data must be page-locked.
-    Host {
+    /// `input`, `output` or `inout`
+    Argument {
         kind: HostKind,
         name: Ident,
-        pinned: bool,
+        memory: Memory,
         shape: Shape,
     },
-    Device {
+    /// `device name: [T; k];` or `host name: [T; k];`
+    Scratch {
         name: Ident,
+        on_host: bool,
         shape: Shape,
     },
     /// `resident name: [T];`
@@ -68,6 +72,13 @@ pub enum Item {
         name: Ident,
         priority: Priority,
         per_slot: bool,
+        /// `= null`
+        null: bool,
+    },
+    /// `mode = streams` or `mode = graph`
+    Mode {
+        keyword: Ident,
+        graph: bool,
     },
     /// `sync = auto` or `sync = manual`
     Sync {
@@ -90,11 +101,73 @@ pub enum HostKind {
     InOut,
 }
 
-/// `[T]` or `[T; k]`.
+/// Where an argument's data are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// In host memory, pageable or page-locked.
+    Host,
+    /// In page-locked host memory.
+    Pinned,
+    /// In page-locked host memory, where kernels read and write them.
+    Mapped,
+    /// On the device.
+    Device,
+}
+
+/// `[T]` or `[T; k]`, and what may follow.
 #[derive(Clone)]
 pub struct Shape {
     pub element: Type,
+    /// Elements an item, or a chunk where it is `per_chunk`.
     pub per_item: Option<Expr>,
+    /// `per chunk`: the tokens
+    pub per_chunk: Option<TokenStream>,
+    pub halo: Option<Halo>,
+}
+
+impl Shape {
+    /// `[T]` or `[T; k]`
+    pub fn written(&self) -> String {
+        let element = self.element.to_token_stream();
+        match &self.per_item {
+            Some(per_item) => format!("[{element}; {}]", per_item.to_token_stream()),
+            None => format!("[{element}]"),
+        }
+    }
+
+    /// The numbers in it.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.per_item.iter().chain(self.halo.iter().map(|halo| &*halo.items))
+    }
+}
+
+/// `halo items = edge`
+#[derive(Clone)]
+pub struct Halo {
+    pub keyword: Ident,
+    /// On each side of a chunk.
+    pub items: Box<Expr>,
+    pub edge: Edge,
+}
+
+impl Halo {
+    /// `halo items = edge`
+    pub fn written(&self) -> String {
+        let edge = match self.edge {
+            Edge::Clamp => "clamp",
+            Edge::Zero => "zero",
+            Edge::Wrap => "wrap",
+        };
+        format!("halo {} = {edge}", self.items.to_token_stream())
+    }
+}
+
+/// What lies beyond the first and the last item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    Clamp,
+    Zero,
+    Wrap,
 }
 
 /// `auto` or an expression.
@@ -116,8 +189,41 @@ pub enum Operation {
     Copy(Copy),
     Launch(Box<Launch>),
     Fill(Box<Fill>),
+    Call(Box<Invocation>),
+    Host(Box<Invocation>),
+    Then(Box<Then>),
+    Repeat(Box<Repeat>),
+    If(Box<If>),
     Record(Record),
     Wait(Wait),
+}
+
+/// `call path(args);` or `host path(args);`
+pub struct Invocation {
+    pub keyword: Ident,
+    pub path: ExprPath,
+    pub args: Vec<Argument>,
+}
+
+/// `then |c| expr;`
+pub struct Then {
+    pub keyword: Ident,
+    pub closure: ExprClosure,
+}
+
+/// `repeat n { … }`
+pub struct Repeat {
+    pub keyword: Ident,
+    pub times: Expr,
+    pub body: Vec<Operation>,
+}
+
+/// `if condition { … } else { … }`
+pub struct If {
+    pub keyword: Token![if],
+    pub condition: Expr,
+    pub body: Vec<Operation>,
+    pub otherwise: Vec<Operation>,
 }
 
 /// `fill buffer = value;`
@@ -163,7 +269,7 @@ pub struct Launch {
     pub args: Vec<Argument>,
 }
 
-/// A kernel argument.
+/// An argument of a kernel, a routine or a host function.
 pub enum Argument {
     /// `&name`
     Read { and: Token![&], name: Ident },
@@ -193,7 +299,11 @@ pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeli
         let attrs = input.call(Attribute::parse_outer)?;
         let vis: Visibility = input.parse()?;
         let name = header(input, diagnostics)?;
+        let mut generics: Generics = generics(input)?;
         let mut items = Vec::new();
+        if input.peek(Token![where]) {
+            generics.where_clause = Some(input.parse()?);
+        }
         if input.peek(syn::token::Brace) {
             let body;
             syn::braced!(body in input);
@@ -205,7 +315,7 @@ pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeli
             diagnostics.syntax(expected(input, "`{` and the pipeline's declarations"));
         }
         input.parse::<TokenStream>()?;
-        pipeline = Some(Pipeline { runtime, attrs, vis, name, items });
+        pipeline = Some(Pipeline { runtime, attrs, vis, name, generics, items });
         Ok(())
     };
     if let Err(error) = parser.parse2(input) {
@@ -238,6 +348,16 @@ fn header(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<
         input.call(Ident::parse_any)?;
     }
     input.parse()
+}
+
+/// `<T: Pod, const K: usize>`
+fn generics(input: ParseStream<'_>) -> syn::Result<Generics> {
+    let generics: Generics = input.parse()?;
+    if let Some(lifetime) = generics.lifetimes().next() {
+        let text = "a pipeline has no lifetime parameters\nhelp: `run` takes borrowed data as arguments";
+        return Err(syn::Error::new_spanned(lifetime, text));
+    }
+    Ok(generics)
 }
 
 /// `#![crate = path]`
@@ -349,11 +469,27 @@ fn expression(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
     input.parse().map(crate::groups::kept)
 }
 
+/// What may stand before the brackets of an argument's shape.
+const MEMORY: [&str; 3] = ["pinned", "mapped", "device"];
+
 impl Parse for Shape {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(syn::token::Bracket) {
             let mut error = expected(input, "`[T]` or `[T; k]`");
-            if let Ok(element) = input.fork().parse::<Type>() {
+            let fork = input.fork();
+            if let Ok(word) = fork.parse::<Ident>()
+                && fork.peek(syn::token::Bracket)
+            {
+                let word = word.to_string();
+                let help = if MEMORY.contains(&word.as_str()) {
+                    format!("only an `input`, `output` or `inout` can be `{word}`")
+                } else if let Some(meant) = similar(&word, MEMORY) {
+                    format!("a similar keyword exists: `{meant}`")
+                } else {
+                    "before the brackets may stand `pinned`, `mapped` or `device`".to_owned()
+                };
+                error = syn::Error::new(error.span(), format!("{error}\nhelp: {help}"));
+            } else if let Ok(element) = input.fork().parse::<Type>() {
                 let element = innermost(&element).to_token_stream();
                 let text = format!(
                     "{error}\nhelp: write `[{element}]`; `run` takes slices, `Vec`s and `PinnedBuf`s of it"
@@ -374,8 +510,57 @@ impl Parse for Shape {
         if !content.is_empty() {
             return Err(expected(&content, "`]`"));
         }
-        Ok(Self { element, per_item })
+        Ok(Self { element, per_item, per_chunk: None, halo: None })
     }
+}
+
+/// `per chunk`, after a shape.
+fn per_chunk(input: ParseStream<'_>) -> syn::Result<Option<TokenStream>> {
+    if !is_word(input, "per") {
+        return Ok(None);
+    }
+    let per: Ident = input.parse()?;
+    let at = expected(input, "`chunk`");
+    match input.parse::<Ident>() {
+        Ok(chunk) if chunk == "chunk" => {
+            let mut tokens = per.into_token_stream();
+            chunk.to_tokens(&mut tokens);
+            Ok(Some(tokens))
+        }
+        _ => Err(at),
+    }
+}
+
+/// `halo items = edge`, after a shape.
+fn halo(input: ParseStream<'_>) -> syn::Result<Option<Halo>> {
+    if !is_word(input, "halo") {
+        return Ok(None);
+    }
+    let keyword: Ident = input.parse()?;
+    let form = "`= clamp`, `= zero` or `= wrap`";
+    // `2 = clamp` is an assignment to Rust's grammar.
+    let (items, edge) = match expression(input, "the items on each side")? {
+        Expr::Assign(assign) => (assign.left, assign.right),
+        _ => return Err(expected(input, form)),
+    };
+    let edge = match &*edge {
+        Expr::Path(path) if path.path.is_ident("clamp") => Edge::Clamp,
+        Expr::Path(path) if path.path.is_ident("zero") => Edge::Zero,
+        Expr::Path(path) if path.path.is_ident("wrap") => Edge::Wrap,
+        other => {
+            let found = other.to_token_stream();
+            return Err(syn::Error::new_spanned(
+                other,
+                format!("expected `clamp`, `zero` or `wrap`, found `{found}`"),
+            ));
+        }
+    };
+    Ok(Some(Halo { keyword, items, edge }))
+}
+
+/// Whether this word comes next.
+fn is_word(input: ParseStream<'_>, word: &str) -> bool {
+    input.fork().call(Ident::parse_any).is_ok_and(|next| next == word)
 }
 
 /// The elements of a container: `f32` of `Vec<f32>`, `&[f32]` or `f32`.

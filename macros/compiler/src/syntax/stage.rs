@@ -3,12 +3,14 @@
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{ExprPath, Token};
+use syn::{Expr, ExprLet, ExprPath, Token};
 
 use super::{
-    Copy, Fill, Item, Operation, Record, Wait, WaitOf, expected, expression, launch, name, recover, semicolon,
+    Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, expected, expression,
+    launch, name, recover, semicolon,
 };
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, similar};
+use crate::groups::kept;
 
 /// `name [on stream] { … }`, after the keyword.
 pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Item> {
@@ -24,12 +26,23 @@ pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> sy
     if !input.peek(syn::token::Brace) {
         return Err(expected(input, "`{` and the stage's operations"));
     }
+    let mut unread = Vec::new();
+    let operations = block(input, &mut unread, diagnostics)?;
+    Ok(Item::Stage { name: stage_name, stream, operations, unread })
+}
+
+/// `{ … }`. Kernels of launches that cannot be read go to `unread`.
+fn block(
+    input: ParseStream<'_>,
+    unread: &mut Vec<ExprPath>,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Vec<Operation>> {
     let body;
     syn::braced!(body in input);
-    let (mut operations, mut unread) = (Vec::new(), Vec::new());
+    let mut operations = Vec::new();
     while !body.is_empty() {
         let fork = body.fork();
-        match operation(&body, diagnostics) {
+        match operation(&body, unread, diagnostics) {
             Ok(operation) => operations.push(operation),
             Err(error) => {
                 diagnostics.syntax(error);
@@ -41,10 +54,14 @@ pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> sy
             }
         }
     }
-    Ok(Item::Stage { name: stage_name, stream, operations, unread })
+    Ok(operations)
 }
 
-fn operation(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<Operation> {
+fn operation(
+    input: ParseStream<'_>,
+    unread: &mut Vec<ExprPath>,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<Operation> {
     let operation = if is_copy(input) {
         let keyword = input.call(Ident::parse_any)?;
         let from = name(input, "the name of what to copy")?;
@@ -64,11 +81,153 @@ fn operation(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Resu
         let keyword = input.call(Ident::parse_any)?;
         let event = name(input, "the name of an event")?;
         Operation::Wait(Wait { keyword, event, of: wait_of(input)? })
+    } else if is_followed_by_name(input, "call") {
+        Operation::Call(Box::new(invocation(input, "the path of a routine")?))
+    } else if is_followed_by_name(input, "host") {
+        Operation::Host(Box::new(invocation(input, "the path of a function")?))
+    } else if is_then(input) {
+        Operation::Then(Box::new(then(input)?))
+    } else if is_repeat(input) {
+        let keyword = input.call(Ident::parse_any)?;
+        let times = before_block(input, "how many times")?;
+        return Ok(Operation::Repeat(Box::new(Repeat {
+            keyword,
+            times,
+            body: block(input, unread, diagnostics)?,
+        })));
+    } else if input.peek(Token![if]) {
+        return conditional(input, unread, diagnostics)
+            .map(|conditional| Operation::If(Box::new(conditional)));
+    } else if let Some(error) = no_operation(input) {
+        return Err(error);
     } else {
         Operation::Launch(Box::new(launch::parse(input)?))
     };
     semicolon(input, is_copy, diagnostics)?;
     Ok(operation)
+}
+
+/// What an operation may begin with, but for the name of a kernel.
+const KEYWORDS: [&str; 9] = ["copy", "fill", "call", "host", "then", "repeat", "if", "record", "wait"];
+
+/// What is said of a word that begins no operation, and no launch either: no chevrons come after it.
+fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
+    let fork = input.fork();
+    let word = fork.call(Ident::parse_any).ok()?;
+    if fork.peek(Token![<]) || fork.peek(Token![::]) {
+        return None;
+    }
+    let text = word.to_string();
+    let missing = match text.as_str() {
+        "call" => "the path of a routine",
+        "host" => "the path of a function",
+        "then" => "`|c|` and an expression",
+        "fill" => "the name of a device buffer",
+        "record" | "wait" => "the name of an event",
+        _ => "",
+    };
+    if !missing.is_empty() {
+        return Some(expected(&fork, missing));
+    }
+    let help = match text.as_str() {
+        "for" | "while" | "loop" => "operations are repeated with `repeat n { … }`".to_owned(),
+        "match" => "operations are chosen with `if condition { … } else { … }`".to_owned(),
+        _ => format!("a similar keyword exists: `{}`", similar(&text, KEYWORDS)?),
+    };
+    Some(syn::Error::new(word.span(), format!("expected an operation, found `{text}`\nhelp: {help}")))
+}
+
+/// `if condition { … } else { … }`
+fn conditional(
+    input: ParseStream<'_>,
+    unread: &mut Vec<ExprPath>,
+    diagnostics: &mut Diagnostics,
+) -> syn::Result<If> {
+    let keyword: Token![if] = input.parse()?;
+    let condition = before_block(input, "a condition")?;
+    if let Some(binding) = binding(&condition) {
+        let text =
+            "expected a condition, found `let`\nhelp: decide before `run`, and pass a `param` of type `bool`";
+        return Err(syn::Error::new_spanned(binding.let_token, text));
+    }
+    let body = block(input, unread, diagnostics)?;
+    let mut otherwise = Vec::new();
+    if input.parse::<Option<Token![else]>>()?.is_some() {
+        if input.peek(Token![if]) {
+            otherwise.push(Operation::If(Box::new(conditional(input, unread, diagnostics)?)));
+        } else if input.peek(syn::token::Brace) {
+            otherwise = block(input, unread, diagnostics)?;
+        } else {
+            return Err(expected(input, "`{` or `if`"));
+        }
+    }
+    Ok(If { keyword, condition, body, otherwise })
+}
+
+/// The `let` in a condition, if there is one.
+fn binding(condition: &Expr) -> Option<&ExprLet> {
+    match condition {
+        Expr::Let(binding) => Some(binding),
+        Expr::Binary(both) => binding(&both.left).or_else(|| binding(&both.right)),
+        _ => None,
+    }
+}
+
+/// An expression that a block follows.
+fn before_block(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
+    if input.is_empty()
+        || (input.peek(syn::token::Brace) && !begins_with_block(input))
+        || input.peek(Token![;])
+    {
+        return Err(expected(input, what));
+    }
+    let expr = input.call(Expr::parse_without_eager_brace).map(kept)?;
+    if input.peek(syn::token::Brace) { Ok(expr) } else { Err(expected(input, "`{` and operations")) }
+}
+
+/// `{ … } {` and `{ … } % 2 {`: the braces are not yet the operations'.
+fn begins_with_block(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    let block = fork.parse::<proc_macro2::Group>();
+    let operator =
+        fork.cursor().punct().is_some_and(|(punct, _)| !matches!(punct.as_char(), ';' | ':' | '<'));
+    block.is_ok() && (operator || fork.peek(syn::token::Brace))
+}
+
+/// `keyword path(args)`
+fn invocation(input: ParseStream<'_>, what: &str) -> syn::Result<Invocation> {
+    let keyword = input.call(Ident::parse_any)?;
+    let at = expected(input, what);
+    let path: ExprPath = input.parse().map_err(|_| at)?;
+    if let Some(last) = launch::keyword(&path) {
+        let text = format!("expected {what}, found the keyword `{last}`");
+        return Err(syn::Error::new(last.span(), text));
+    }
+    if !input.peek(syn::token::Paren) {
+        return Err(expected(input, "`(` and its arguments"));
+    }
+    let content;
+    syn::parenthesized!(content in input);
+    Ok(Invocation { keyword, path, args: launch::arguments(&content)? })
+}
+
+/// `then |c| expr`
+fn then(input: ParseStream<'_>) -> syn::Result<Then> {
+    let keyword = input.call(Ident::parse_any)?;
+    let at = expected(input, "`|c|` and an expression");
+    // A `macro_rules` passes a closure on in a group.
+    let mut expr = expression(input, "`|c|` and an expression")?;
+    while let Expr::Group(group) = expr {
+        expr = *group.expr;
+    }
+    match expr {
+        Expr::Closure(closure)
+            if closure.inputs.len() == 1 && closure.asyncness.is_none() && closure.constness.is_none() =>
+        {
+            Ok(Then { keyword, closure })
+        }
+        _ => Err(at),
+    }
 }
 
 /// `@ previous`, `@ reuse` or nothing
@@ -84,10 +243,26 @@ fn wait_of(input: ParseStream<'_>) -> syn::Result<WaitOf> {
     }
 }
 
-/// `fill name`, `record name` or `wait name`: kernels may be called so too, but then a `<` or `:` follows.
+/// `fill name`, `call path` and so on: kernels may be called so too, but then a `<` or `:` follows.
 fn is_followed_by_name(input: ParseStream<'_>, keyword: &str) -> bool {
     let fork = input.fork();
     fork.parse::<Ident>().is_ok_and(|ident| ident == keyword) && fork.peek(Ident::peek_any)
+}
+
+/// `then |c| …`, or with something else in place of the closure
+fn is_then(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    fork.parse::<Ident>().is_ok_and(|ident| ident == "then")
+        && !fork.peek(Token![<])
+        && !fork.peek(Token![::])
+}
+
+/// `repeat n { … }`
+fn is_repeat(input: ParseStream<'_>) -> bool {
+    let fork = input.fork();
+    fork.parse::<Ident>().is_ok_and(|ident| ident == "repeat")
+        && !fork.peek(Token![<])
+        && !fork.peek(Token![::])
 }
 
 /// `copy name …`: a kernel may be called `copy` too, but then a `<` or `:` follows.

@@ -57,6 +57,12 @@ impl saxpy {
                         x.argument(),
                         y.argument(),
                     ],
+                    &[
+                        ::core::mem::size_of_val(&n),
+                        ::core::mem::size_of_val(&a),
+                        x.argument_size(),
+                        y.argument_size(),
+                    ],
                     &[x.access(), y.access()],
                     &host,
                 )
@@ -103,6 +109,7 @@ impl fill {
                 .enqueue(
                     &self.function,
                     &mut [::thalweg::__private::argument(&value), y.argument()],
+                    &[::core::mem::size_of_val(&value), y.argument_size()],
                     &[y.access()],
                     &host,
                 )

@@ -55,6 +55,7 @@ fn launch<'a>(
         block: [256, 1, 1],
         shared,
         params,
+        sizes: &[],
         accesses: &[],
         host: &no_host_body,
     }

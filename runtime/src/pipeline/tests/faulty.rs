@@ -6,9 +6,11 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::driver::{
-    DevicePtr, Driver, DriverResult, Info, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, RawEvent, RawFunction, RawGraph,
+    RawLaunch, RawStream, Tag,
 };
 use crate::error::{DriverError, Error};
+use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 use crate::sim::{Sim, Spec};
 
@@ -25,14 +27,20 @@ pub(super) enum Call {
     CopyOnDevice,
     Fill,
     Launch,
+    Host,
+    Signal,
     Record,
     Wait,
     SynchronizeEvent,
     SynchronizeStream,
+    BuildGraph,
+    UpdateGraph,
+    LaunchGraph,
 }
 
 impl Call {
-    pub(super) const ALL: [Self; 14] = [
+    /// Those that the tests' pipelines make.
+    pub(super) const ALL: [Self; 17] = [
         Self::Allocate,
         Self::AllocatePinned,
         Self::CreateStream,
@@ -47,6 +55,9 @@ impl Call {
         Self::Wait,
         Self::SynchronizeEvent,
         Self::SynchronizeStream,
+        Self::BuildGraph,
+        Self::UpdateGraph,
+        Self::LaunchGraph,
     ];
 }
 
@@ -92,6 +103,7 @@ pub(super) struct State {
     pub pinned: Vec<usize>,
     streams: Vec<u64>,
     events: Vec<u64>,
+    graphs: Vec<u64>,
     /// What the simulated device has refused to free, because it was in use or freed before.
     pub refused: Vec<DriverError>,
 }
@@ -99,7 +111,7 @@ pub(super) struct State {
 impl State {
     /// Everything that is not freed or destroyed.
     pub(super) fn live(&self) -> usize {
-        self.device.len() + self.pinned.len() + self.streams.len() + self.events.len()
+        self.device.len() + self.pinned.len() + self.streams.len() + self.events.len() + self.graphs.len()
     }
 }
 
@@ -203,6 +215,10 @@ impl Driver for Faulty {
         Ok(stream)
     }
 
+    fn null_stream(&self) -> DriverResult<RawStream> {
+        self.sim.null_stream()
+    }
+
     unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
         self.free_in(|state| &mut state.streams, stream.0, || unsafe { self.sim.destroy_stream(stream) })
     }
@@ -291,6 +307,53 @@ impl Driver for Faulty {
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
         self.enqueue(Call::Launch, tag, || unsafe { self.sim.launch(launch, stream, tag) })
+    }
+
+    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+        let undo = |graph| unsafe { self.sim.destroy_graph(&graph) }.unwrap();
+        let graph = self.call(Call::BuildGraph, None, || unsafe { self.sim.build_graph(nodes) }, undo)?;
+        self.state().graphs.push(graph.graph);
+        Ok(graph)
+    }
+
+    unsafe fn update_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        changed: &[u32],
+    ) -> DriverResult<bool> {
+        let work = || unsafe { self.sim.update_graph(graph, nodes, changed) };
+        self.call(Call::UpdateGraph, None, work, |_| {})
+    }
+
+    unsafe fn launch_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        bodies: Vec<HostBody>,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let work = || unsafe { self.sim.launch_graph(graph, nodes, bodies, stream, tag) };
+        self.call(Call::LaunchGraph, None, work, |()| {})
+    }
+
+    unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
+        self.free_in(|state| &mut state.graphs, graph.graph, || unsafe { self.sim.destroy_graph(graph) })
+    }
+
+    unsafe fn host(
+        &self,
+        job: HostJob,
+        accesses: &[Access],
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        self.enqueue(Call::Host, tag, || unsafe { self.sim.host(job, accesses, stream, tag) })
+    }
+
+    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        self.enqueue(Call::Signal, tag, || unsafe { self.sim.signal(signal, stream, tag) })
     }
 
     fn clock(&self) -> Duration {

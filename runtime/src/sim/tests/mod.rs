@@ -2,6 +2,8 @@
 
 mod adversary;
 mod failures;
+mod graphs;
+mod host;
 mod memory;
 mod order;
 mod races;
@@ -91,6 +93,11 @@ impl Rig {
         pinned
     }
 
+    /// Its address, for `read` and `write`.
+    fn address(&self, pinned: Pinned) -> DevicePtr {
+        DevicePtr(pinned.ptr.addr().get() as u64)
+    }
+
     fn put(&self, pinned: Pinned, value: u8) {
         // SAFETY: see `Rig`.
         unsafe { pinned.ptr.write_bytes(value, pinned.bytes) };
@@ -137,6 +144,7 @@ impl Rig {
             block: [1, 1, 1],
             shared: 0,
             params: &mut [] as &mut [*mut c_void],
+            sizes: &[],
             accesses,
             host: &|| body.lock().unwrap().take().unwrap(),
         };
@@ -147,6 +155,27 @@ impl Rig {
     /// A launch that only counts for the model and the race checker.
     fn kernel(&self, stream: RawStream, tag: Tag, accesses: &[Access]) {
         self.launch(stream, tag, accesses, || {}).unwrap();
+    }
+
+    fn host(
+        &self,
+        stream: RawStream,
+        tag: Tag,
+        accesses: &[Access],
+        job: impl FnOnce() + Send + 'static,
+    ) -> DriverResult<()> {
+        // SAFETY: see `Rig`; the jobs stay within `accesses`.
+        unsafe { self.sim.host(Box::new(job), accesses, stream, tag) }
+    }
+
+    fn signal(
+        &self,
+        stream: RawStream,
+        tag: Tag,
+        signal: impl FnOnce() + Send + 'static,
+    ) -> DriverResult<()> {
+        // SAFETY: see `Rig`.
+        unsafe { self.sim.signal(Box::new(signal), stream, tag) }
     }
 
     fn record(&self, event: RawEvent, stream: RawStream) {

@@ -1,0 +1,14 @@
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout z: [f32];
+        stage load { copy z -> t; }
+        stage store { copy t -> z; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [0.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,15 @@
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        carry w: [f32; 4];
+        inout y: [f32];
+        stage all { copy y -> dy; saxpy<<<1, 256>>>(4, 2.0, &dy, &mut w); copy dy -> y; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

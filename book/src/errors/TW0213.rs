@@ -1,0 +1,15 @@
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output y: [f32];
+        stage load { copy x -> dx; }
+        stage store { copy dx -> y; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,15 @@
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output z: [f32];
+        stage load { copy x -> d_input; }
+        stage store { copy d_input -> z; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [0.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,18 @@
+use thalweg::prelude::*;
+
+#[kernels("../../../tests/ui/add.cu")]
+unsafe extern "CUDA" {
+    safe fn add(n: u32, x: &[f32], y: &mut [f32]);
+}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy y -> dx; add<<<1, 256>>>(4, &dx, &mut dy); copy dy -> y; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,14 @@
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output z: [f32];
+        stage all { copy x -> dx; copy dx -> z; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [0.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,13 @@
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy dy -> kept; copy kept -> y; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

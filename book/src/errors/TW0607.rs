@@ -1,0 +1,15 @@
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        carry sum: [f32; 4] = 0.0;
+        stage all { copy x -> dx; saxpy<<<1, 4>>>(4, 1.0, &dx, &mut sum); }
+    }
+}
+
+pub fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [0.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Streams: what serialises that should overlap, and what stands on a stream alone.
+
+use proc_macro2::Ident;
+
+use super::constant::value;
+use crate::diagnostics::Diagnostics;
+use crate::resolve::{Mark, MarkKind, OperationKind, Priority, Program, Stream};
+
+/// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
+const HARDWARE_QUEUES: u128 = 8;
+
+/// Ring slots of a pipeline that does not say.
+const AUTO_DEPTH: u128 = 3;
+
+pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
+    null(program, diagnostics);
+    hardware_queues(program, diagnostics);
+    priorities(program, diagnostics);
+    callbacks(program, diagnostics);
+    if let Some(slots) = program.depth.given().filter(|slots| value(slots) == Some(1)) {
+        diagnostics
+            .warning("TW0715", slots, "with one ring slot no two chunks overlap")
+            .note("each chunk's copies wait until the chunk before has left the slot")
+            .help("write `depth = 3;`: one chunk comes in, one is computed on, one goes out");
+    }
+}
+
+fn null(program: &Program, diagnostics: &mut Diagnostics) {
+    let mut nulls = program.streams.iter().filter(|stream| stream.null);
+    let Some(first) = nulls.next() else { return };
+    let (name, line) = (&first.name, first.name.span().start().line);
+    diagnostics
+        .warning("TW0709", name, format!("stream `{name}` is the default stream, which serialises"))
+        .note("its work waits for that of every blocking stream of the process, and they wait for it")
+        .help(format!("write `stream {name};`"));
+    for second in nulls {
+        diagnostics
+            .error(
+                "TW0710",
+                &second.name,
+                format!("`{name}` and `{}` are both the default stream", second.name),
+            )
+            .note(format!("`{name}` is declared at line {line}; there is one default stream"))
+            .help(format!("put the stages on `{name}`, or write `stream {};`", second.name));
+    }
+}
+
+/// More streams than the hardware has queues share them.
+fn hardware_queues(program: &Program, diagnostics: &mut Diagnostics) {
+    let depth = program.depth.given().map_or(Some(AUTO_DEPTH), value);
+    let used = |index: &usize| program.operations.iter().any(|operation| operation.stream.0 == *index);
+    let mut streams = 0_u128;
+    for index in (0..program.streams.len()).filter(used) {
+        let Stream { name, per_slot, .. } = &program.streams[index];
+        let (before, count) = (streams, if *per_slot { depth.unwrap_or(1) } else { 1 });
+        streams = streams.saturating_add(count);
+        if before <= HARDWARE_QUEUES && streams > HARDWARE_QUEUES {
+            let all = (0..program.streams.len())
+                .filter(used)
+                .map(|index| if program.streams[index].per_slot { depth.unwrap_or(1) } else { 1 })
+                .fold(0_u128, u128::saturating_add);
+            diagnostics
+                .warning("TW0713", name, format!("the pipeline has {all} streams, but a GPU has {HARDWARE_QUEUES} queues for them"))
+                .note("streams that share a queue may wait for each other")
+                .help("put stages that need not overlap on one stream, or set `CUDA_DEVICE_MAX_CONNECTIONS` before the process starts");
+        }
+    }
+}
+
+/// A priority says which of several streams goes first.
+fn priorities(program: &Program, diagnostics: &mut Diagnostics) {
+    let mut declared = program.streams.iter().filter(|stream| stream.declared);
+    let Some(first) = declared.next() else { return };
+    let mut others = 0;
+    for other in declared {
+        if other.priority != first.priority {
+            return;
+        }
+        others += 1;
+    }
+    if others > 0
+        && first.priority != Priority::Default
+        && program.streams.iter().all(|stream| stream.declared)
+    {
+        diagnostics
+            .warning("TW0714", &first.name, "all streams have the same priority")
+            .note("a priority says which of several streams goes first")
+            .help("leave the priorities out, or give them to the streams that are to go first");
+    }
+}
+
+/// A callback is called after what stands before it on its stream, or what that is made to wait for by hand.
+fn callbacks(program: &Program, diagnostics: &mut Diagnostics) {
+    for (index, operation) in program.operations.iter().enumerate() {
+        if !matches!(operation.kind, OperationKind::Then(_)) {
+            continue;
+        }
+        let waits = |mark: &Mark| mark.kind != MarkKind::Record && mark.operation(program) == Some(index);
+        if program.operations[..index].iter().any(|earlier| earlier.stream == operation.stream)
+            || program.sync.marks().iter().any(waits)
+        {
+            continue;
+        }
+        let stream = &program.streams[operation.stream.0].name;
+        diagnostics
+            .warning(
+                "TW0212",
+                Ident::new("then", operation.at),
+                "nothing stands before this `then` on its stream",
+            )
+            .note(format!("stream `{stream}` calls it at once, whatever other streams are at"))
+            .help("move it to the end of the stage whose work it is to follow");
+    }
+}

@@ -1,0 +1,293 @@
+//! What stands between the chevrons and the parentheses of launches, routines and host functions.
+
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::Expr;
+
+use super::names::Names;
+use super::operations::{Data, find, find_stream, written};
+use super::{BufferKind, CallArgument, HostData, Invocation, Launch, Mode, OperationKind, Program, StreamId};
+use crate::diagnostics::{Diagnostics, similar};
+use crate::syntax::{self, Argument};
+
+pub(super) fn resolve_launch(
+    program: &Program,
+    launch: syntax::Launch,
+    stream: Option<StreamId>,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) -> Option<(String, OperationKind, Option<StreamId>)> {
+    let syntax::Launch { kernel, config, args } = launch;
+    let written = written(&kernel);
+    let args: Vec<_> =
+        args.into_iter().map(|arg| resolve_argument(program, arg, Of::Kernel, names, diagnostics)).collect();
+    let count = config.len();
+    let mut config = config.into_iter();
+    let (grid, block) = match (config.next(), config.next()) {
+        (Some(grid), Some(block)) if count <= 4 => (grid, block),
+        (first, _) => {
+            let fifth = config.nth(2).filter(|_| count > 4);
+            let at = fifth.or(first).map_or_else(|| kernel.to_token_stream(), ToTokens::into_token_stream);
+            let error = diagnostics
+                .error("TW0501", at, format!("launch configuration needs 2 to 4 values, found {count}"))
+                .note("the order is `<<<grid, block, shared, stream>>>`");
+            if count > 4 {
+                error.help("remove what comes after the fourth");
+            } else {
+                error.help(format!("write `{written}<<<64, 256>>>`, say"));
+            }
+            return None;
+        }
+    };
+    let shared = config.next();
+    let stream = match config.next() {
+        Some(expr) => launch_stream(program, &expr, diagnostics),
+        None => stream,
+    };
+    let args: Option<Vec<_>> = args.into_iter().collect();
+    let kind = OperationKind::Launch(Box::new(Launch { kernel, grid, block, shared, args: args? }));
+    Some((format!("{written}<<<..>>>"), kind, stream))
+}
+
+/// The fourth value of a launch.
+fn launch_stream(program: &Program, expr: &Expr, diagnostics: &mut Diagnostics) -> Option<StreamId> {
+    let Some(name) = as_name(expr) else {
+        diagnostics
+            .error("TW0304", expr, "the fourth value of a launch is not the name of a stream")
+            .note("the order is `<<<grid, block, shared, stream>>>`")
+            .help("declare `stream name;` and write its name");
+        return None;
+    };
+    find_stream(program, name, diagnostics)
+}
+
+/// The name that an expression is, also where a `macro_rules` passed it on.
+fn as_name(expr: &Expr) -> Option<&Ident> {
+    match expr {
+        Expr::Path(path) => path.path.get_ident(),
+        Expr::Group(group) => as_name(&group.expr),
+        _ => None,
+    }
+}
+
+/// `call path(args)`, or `host path(args)` if `on_host`.
+pub(super) fn resolve_invocation(
+    program: &Program,
+    invocation: syntax::Invocation,
+    on_host: bool,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) -> Option<Invocation> {
+    let syntax::Invocation { path, args, .. } = invocation;
+    let of = if on_host { Of::Host } else { Of::Routine };
+    let args: Vec<_> =
+        args.into_iter().map(|arg| resolve_argument(program, arg, of, names, diagnostics)).collect();
+    Some(Invocation { path, args: args.into_iter().collect::<Option<_>>()? })
+}
+
+/// What works on the arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Kernel,
+    /// What enqueues some.
+    Routine,
+    /// A function on the CPU.
+    Host,
+}
+
+impl Of {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Routine => "routine",
+            Self::Host => "function",
+        }
+    }
+}
+
+fn resolve_argument(
+    program: &Program,
+    argument: Argument,
+    of: Of,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) -> Option<CallArgument> {
+    let mode = match &argument {
+        Argument::Scalar(expr) => {
+            return scalar(program, expr, of, diagnostics).then(|| match argument {
+                Argument::Scalar(expr) => CallArgument::Scalar(expr),
+                _ => unreachable!("matched above"),
+            });
+        }
+        Argument::Read { .. } => Mode::Read,
+        Argument::ReadWrite { .. } => Mode::ReadWrite,
+        Argument::Out { .. } => Mode::Write,
+    };
+    let name = argument.buffer()?;
+    match find(program, name) {
+        Some(Data::Buffer(buffer)) if reaches(&program.buffers[buffer.0].kind, of) => {
+            Some(CallArgument::Buffer { buffer, mode, written: argument })
+        }
+        Some(data @ (Data::Buffer(_) | Data::Host(_))) => {
+            out_of_reach(program, data, name, mode, of, diagnostics);
+            None
+        }
+        Some(Data::Param | Data::Chunk) => {
+            diagnostics
+                .error("TW0508", name, format!("`{name}` is passed as a buffer, but it is a value"))
+                .help(format!("pass it by value: `{name}`"));
+            None
+        }
+        None => {
+            let wanted = match of {
+                Of::Host => Wanted::HostScratch,
+                _ if mode.reads() => Wanted::Argument,
+                _ => Wanted::Out,
+            };
+            unknown(program, name, wanted, names, diagnostics);
+            None
+        }
+    }
+}
+
+/// Whether a buffer's memory is where `of` can use it.
+fn reaches(kind: &BufferKind, of: Of) -> bool {
+    match kind {
+        BufferKind::InPlace { mapped: true, .. } => true,
+        BufferKind::HostScratch => of == Of::Host,
+        BufferKind::Ring
+        | BufferKind::Resident
+        | BufferKind::Carry { .. }
+        | BufferKind::InPlace { mapped: false, .. } => of != Of::Host,
+    }
+}
+
+/// What is passed is on the side where `of` does not work.
+fn out_of_reach(
+    program: &Program,
+    data: Data,
+    name: &Ident,
+    mode: Mode,
+    of: Of,
+    diagnostics: &mut Diagnostics,
+) {
+    let written = mode.written();
+    if of != Of::Host {
+        let what = of.what();
+        let error = diagnostics.error(
+            "TW0507",
+            name,
+            format!("`{name}` is host data, but a {what} works on device buffers"),
+        );
+        match data {
+            Data::Host(_) => error.note("a kernel cannot reach ordinary host memory"),
+            _ => error.note("what is declared `host` is for functions on the CPU"),
+        };
+        match mode {
+            Mode::Write => {
+                error.help(format!("write `{written}d_{name}`, and copy that: `copy d_{name} -> {name};`"))
+            }
+            _ => {
+                error.help(format!("copy it first: `copy {name} -> d_{name};`, and pass `{written}d_{name}`"))
+            }
+        };
+        return;
+    }
+    let error = diagnostics
+        .error("TW0512", name, format!("`{name}` is out of a host function's reach"))
+        .note("it works on page-locked memory: `host` scratch, and arguments that are `mapped`");
+    let buffer = match data {
+        Data::Host(host) => {
+            let HostData { kind, shape, .. } = &program.hosts[host.0];
+            error.help(format!("declare it `{} {name}: mapped {}`", kind.keyword(), shape.written()));
+            return;
+        }
+        Data::Buffer(buffer) => &program.buffers[buffer.0],
+        Data::Param | Data::Chunk => return,
+    };
+    if buffer.is_shared() {
+        error.help(
+            "let a kernel write what the function needs to a device buffer, and copy that to `host` scratch",
+        );
+        return;
+    }
+    let declared = format!("declare `host h_{name}: {};`", buffer.shape.written());
+    match mode {
+        Mode::Write => error.help(format!(
+            "{declared}, pass `{written}h_{name}`, and write `copy h_{name} -> {name};` after it"
+        )),
+        _ => error.help(format!(
+            "{declared}, write `copy {name} -> h_{name};` before this, and pass `{written}h_{name}`"
+        )),
+    };
+}
+
+/// Whether an argument without `&` or `out` is right, as far as names go.
+fn scalar(program: &Program, expr: &Expr, of: Of, diagnostics: &mut Diagnostics) -> bool {
+    let Some(name) = as_name(expr) else { return true };
+    match find(program, name) {
+        Some(Data::Buffer(_)) => {
+            diagnostics
+                .error(
+                    "TW0509",
+                    name,
+                    format!("buffer `{name}` is passed without saying how the {} uses it", of.what()),
+                )
+                .help(format!(
+                    "write `&{name}` to read it, `&mut {name}` to read and write it, `out {name}` to write it"
+                ));
+            false
+        }
+        Some(data @ Data::Host(_)) => {
+            out_of_reach(program, data, name, Mode::Read, of, diagnostics);
+            false
+        }
+        _ => true,
+    }
+}
+
+pub(super) fn unknown(
+    program: &Program,
+    name: &Ident,
+    wanted: Wanted,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+) {
+    if names.reported.contains(name) {
+        return;
+    }
+    names.reported.push(name.clone());
+    let buffers: Vec<_> = program.buffers.iter().map(|buffer| buffer.name.to_string()).collect();
+    let hosts: Vec<_> = program.hosts.iter().map(|host| host.name.to_string()).collect();
+    let text = name.to_string();
+    let error = diagnostics.error("TW0301", name, format!("cannot find buffer `{name}` in this pipeline"));
+    if let Some(meant) = similar(&text, buffers.iter().map(String::as_str)) {
+        error.help(format!("a buffer with a similar name exists: `{meant}`"));
+    } else if let Some(meant) = similar(&text, hosts.iter().map(String::as_str)) {
+        error.help(format!("host data with a similar name exists: `{meant}`"));
+    } else {
+        match wanted {
+            Wanted::Source => error.help(format!("declare it: `input {name}: [f32];`")),
+            Wanted::Argument => error.help(format!(
+                "copy data to it first: `copy x -> {name};`, or declare it: `device {name}: [f32];`"
+            )),
+            Wanted::HostScratch => error.help(format!("declare it: `host {name}: [f32];`")),
+            Wanted::Out => error
+                .note("a copy declares its destination, `out` and `fill` do not")
+                .help(format!("declare it: `device {name}: [f32];`")),
+        };
+    }
+}
+
+/// What an unknown name was meant for.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    /// The left side of a copy.
+    Source,
+    /// `&name` or `&mut name`.
+    Argument,
+    /// `out name`.
+    Out,
+    /// Any of these, of a host function.
+    HostScratch,
+}

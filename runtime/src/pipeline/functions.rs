@@ -1,0 +1,435 @@
+//! What runs on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that `call` calls.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+
+use bytemuck::Pod;
+
+use super::call::Buffer;
+use super::operation::Operation;
+use super::run::Chunk;
+use crate::device::Device;
+use crate::driver::{HostBody, HostJob, RawFunction, RawLaunch};
+use crate::error::{Error, ErrorKind, Result};
+use crate::launch::{View, ViewMut, aliases};
+use crate::plan::{OperationKind, Plan};
+use crate::slices::{Slices, Views};
+use crate::unwind::{contain, drop_payload};
+
+/// What the first function that failed had to say.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// Index into the plan's operations.
+    pub(super) operation: usize,
+    pub(super) chunk: usize,
+    /// The first chunk that lacks what a `host` function was to do: it failed there, or was not called any more.
+    pub(super) lacking: usize,
+    message: String,
+}
+
+impl Failure {
+    pub(super) fn kind(self, plan: &Plan) -> ErrorKind {
+        let Self { operation, message, .. } = self;
+        match plan.operations[operation].kind {
+            OperationKind::Host { function } => ErrorKind::HostFunction { function, message },
+            _ => ErrorKind::Callback { message },
+        }
+    }
+}
+
+/// The functions of one run.
+#[derive(Default)]
+pub(super) struct Functions {
+    failure: Arc<Mutex<Option<Failure>>>,
+    callbacks: Option<Callbacks>,
+}
+
+/// A thread that calls callbacks, one after another. It is the run's own, so that a callback may wait for another run.
+struct Callbacks {
+    queue: mpsc::Sender<Option<HostJob>>,
+    thread: JoinHandle<()>,
+}
+
+impl Functions {
+    /// Waits until every callback that the device got to has returned, and gives what failed first.
+    ///
+    /// The device is done: it gets to no more of them.
+    pub(super) fn finish(self) -> Option<Failure> {
+        if let Some(Callbacks { queue, thread }) = self.callbacks {
+            // Not the end of the channel, of which a device that does not answer keeps a sender.
+            let _ = queue.send(None);
+            // It does not unwind.
+            let _ = thread.join();
+        }
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Where callbacks are sent to.
+    fn callbacks(&mut self) -> Result<mpsc::Sender<Option<HostJob>>, ErrorKind> {
+        if let Some(callbacks) = &self.callbacks {
+            return Ok(callbacks.queue.clone());
+        }
+        let (queue, jobs) = mpsc::channel::<Option<HostJob>>();
+        let work = move || {
+            // Also one that is not called any more may panic: when it is dropped.
+            while let Ok(Some(job)) = jobs.recv() {
+                contain(job);
+            }
+            jobs.try_iter().flatten().for_each(|job| contain(|| drop(job)));
+        };
+        let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+        self.callbacks = Some(Callbacks { queue: queue.clone(), thread });
+        Ok(queue)
+    }
+
+    /// `call`, such that it does not unwind, and what fails is noted. After a failure nothing more is called: it would
+    /// work on what the one that failed has left.
+    fn guarded<R: Outcome>(
+        &self,
+        operation: &Operation<'_>,
+        call: impl FnOnce() -> R + Send + 'static,
+    ) -> HostJob {
+        let failure = Arc::clone(&self.failure);
+        let is_host = matches!(operation.plan().kind, OperationKind::Host { .. });
+        let (operation, chunk) = (operation.index, operation.chunk.index);
+        // No output waits for a callback.
+        let lacking = if is_host { chunk } else { usize::MAX };
+        Box::new(move || {
+            let locked = || failure.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(failure) = &mut *locked() {
+                failure.lacking = failure.lacking.min(lacking);
+                return;
+            }
+            let message = catch_unwind(AssertUnwindSafe(|| call().failure()));
+            let message = message.unwrap_or_else(|panic| Some(panic_message(panic)));
+            if let Some(message) = message {
+                let mut locked = locked();
+                let failure = locked.get_or_insert(Failure { operation, chunk, lacking, message });
+                failure.lacking = failure.lacking.min(lacking);
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Functions")
+    }
+}
+
+/// What a panic was raised with.
+fn panic_message(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    drop_payload(panic);
+    message.unwrap_or_else(|| "it panicked".to_owned())
+}
+
+/// What a `host` function or a callback returns: nothing, or a `Result` whose error can be shown.
+#[diagnostic::on_unimplemented(
+    message = "a function on the host cannot return `{Self}`",
+    label = "expected `()` or `Result<(), E>` with an error that can be shown",
+    note = "a pipeline has no use for another result: write it to an argument, or to a channel"
+)]
+pub trait Outcome {
+    #[doc(hidden)]
+    fn failure(self) -> Option<String>;
+}
+
+impl Outcome for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: fmt::Display> Outcome for std::result::Result<(), E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|error| error.to_string())
+    }
+}
+
+/// A value that a `host` function is called with.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a host function, which takes `Copy` values that borrow nothing and may not call CUDA",
+    label = "expected a value that is `Copy` and borrows nothing"
+)]
+pub trait HostValue: Copy + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy + Send + 'static> HostValue for T {}
+
+/// The value itself.
+#[doc(hidden)]
+pub fn host_value<T: HostValue>(value: T) -> T {
+    value
+}
+
+/// How often a `repeat` repeats.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number of times",
+    label = "expected a whole number"
+)]
+pub trait Times {
+    #[doc(hidden)]
+    fn times(self) -> u64;
+}
+
+macro_rules! times {
+    ($($type:ty),*) => {$(
+        impl Times for $type {
+            #[inline]
+            fn times(self) -> u64 {
+                // Less than nothing is nothing.
+                u64::try_from(self).unwrap_or(0)
+            }
+        }
+    )*};
+}
+times!(u8, u16, u32, u64, usize, i32, i64, isize);
+
+/// The turns of a `repeat`.
+#[doc(hidden)]
+pub fn times(times: impl Times) -> std::ops::Range<u64> {
+    0..times.times()
+}
+
+impl<'r> Operation<'r> {
+    /// A host function's `&buffer`.
+    pub fn host_read<T: Pod>(&self, buffer: Buffer<T>) -> View<T> {
+        let (ptr, len) = self.elements(buffer);
+        View::new(ptr, len)
+    }
+
+    /// A host function's `&mut buffer`.
+    pub fn host_read_write<T: Pod>(&self, buffer: Buffer<T>) -> ViewMut<T> {
+        let (ptr, len) = self.elements(buffer);
+        ViewMut::new(ptr, len)
+    }
+
+    /// A host function's `out buffer`.
+    pub fn host_write<T: Pod>(&self, buffer: Buffer<T>) -> ViewMut<T> {
+        self.host_read_write(buffer)
+    }
+
+    /// Calls `function` on the CPU when the stream gets here. The stream waits until it has returned.
+    ///
+    /// # Errors
+    /// Two of `memory` overlap and one is written; the driver refuses.
+    pub fn host<V, F, R>(&self, memory: V, function: F) -> Result<()>
+    where
+        V: Views,
+        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) -> R + Send + 'static,
+        R: Outcome + 'static,
+    {
+        let memory = memory.raw();
+        let accesses = memory.accesses();
+        let OperationKind::Host { function: name } = self.plan().kind else {
+            return self.fail(ErrorKind::Skipped);
+        };
+        if !self.in_order() || !accesses.iter().all(|access| self.owns_on_host(access)) {
+            return self.fail(ErrorKind::Skipped);
+        }
+        if aliases(&accesses) {
+            return self.fail(ErrorKind::Aliased { kernel: name });
+        }
+        // SAFETY: these ranges are page-locked memory of the run, which holds them until it has drained, and they do
+        // not overlap where one is written. When the stream gets here, everything that conflicts with this has
+        // completed; nothing conflicting starts until the stream goes on, after this has returned.
+        let call = move || function(unsafe { memory.slices() });
+        let job = self.run.functions.borrow().guarded(self, call);
+        self.direct(|stream| {
+            // SAFETY: the stream lives as long as the run, and so does the memory.
+            unsafe { self.device().driver().host(job, &accesses, stream, self.tag()) }
+        })
+    }
+
+    /// Hands `callback` to the run's callback thread when the stream gets here. The stream does not wait for it; the run
+    /// does, at its end.
+    ///
+    /// # Errors
+    /// No thread can be started; the driver refuses.
+    pub fn then<R: Outcome + 'static>(
+        &self,
+        callback: impl FnOnce(Chunk) -> R + Send + 'static,
+    ) -> Result<()> {
+        if !self.in_order() {
+            return self.fail(ErrorKind::Skipped);
+        }
+        let chunk = self.chunk;
+        let (queue, job) = {
+            let mut functions = self.run.functions.borrow_mut();
+            let queue = functions.callbacks().or_else(|kind| self.fail(kind))?;
+            (queue, functions.guarded(self, move || callback(chunk)))
+        };
+        // A thread that is gone has failed to start or the run is over: there is nobody to call.
+        let signal: HostJob = Box::new(move || drop(queue.send(Some(job))));
+        self.direct(|stream| {
+            // SAFETY: the stream lives as long as the run; sending is quick and calls no device.
+            unsafe { self.device().driver().signal(signal, stream, self.tag()) }
+        })
+    }
+
+    /// What a routine is handed to enqueue with.
+    pub fn enqueue(&self) -> Enqueue<'r> {
+        let refused = self.run.launch_graph().err();
+        if let Some(error) = &refused {
+            self.run.refuse_with(error.clone());
+        }
+        Enqueue { operation: *self, refused }
+    }
+
+    /// Takes what a routine has returned.
+    ///
+    /// # Errors
+    /// The routine's own, with its place.
+    pub fn call(&self, outcome: Result<()>) -> Result<()> {
+        match outcome {
+            // What the routine has enqueued is on the lane's stream in graph mode: later chunks come after it.
+            Ok(()) => self.direct(|_| Ok(())),
+            Err(error) => {
+                self.run.refuse();
+                Err(error.at(self.place()))
+            }
+        }
+    }
+}
+
+/// What a routine that a pipeline calls (`call axpy(c.len, a, &dx, &mut dy);`) is handed first: where to enqueue.
+///
+/// A routine is a function of this, and of what stands between the parentheses: [`DeviceSlice`](crate::DeviceSlice) for
+/// `&b`, [`DeviceSliceMut`](crate::DeviceSliceMut) for `&mut b`, [`DeviceSliceOut`](crate::DeviceSliceOut) for `out b`, and
+/// values. It enqueues its work on [`cuda_stream`](Self::cuda_stream), or on the simulated device what
+/// [`simulate`](Self::simulate) is given.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg::{DeviceSlice, DeviceSliceMut, Enqueue, Error, Spec};
+///
+/// fn axpy(queue: &Enqueue<'_>, a: f32, x: DeviceSlice<'_, f32>, y: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
+///     match queue.cuda_stream() {
+///         // Here `cublasSetStream` and `cublasSaxpy`, with `x.address()` and `y.address()`.
+///         Some(_stream) => Err(Error::routine("cublasSaxpy", "CUBLAS_STATUS_NOT_INITIALIZED")),
+///         None => queue.simulate((x, y), move |(x, y)| {
+///             for (y, x) in y.iter_mut().zip(x) {
+///                 *y += a * x;
+///             }
+///         }),
+///     }
+/// }
+///
+/// stream_pipeline! {
+///     pipeline Axpy {
+///         param a: f32;
+///         input x: [f32];
+///         inout y: [f32];
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage axpy { call axpy(a, &dx, &mut dy); }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let device = Device::simulated(Spec::default());
+/// let mut y = [1.0, 2.0];
+/// Axpy::new(&device)?.run(10.0, &[1.0, 2.0], &mut y)?;
+/// assert_eq!(y, [11.0, 22.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Enqueue<'r> {
+    operation: Operation<'r>,
+    /// Why nothing can be enqueued.
+    refused: Option<Error>,
+}
+
+impl Enqueue<'_> {
+    /// The device of the run.
+    pub fn device(&self) -> &Device {
+        self.operation.device()
+    }
+
+    /// The chunk.
+    pub fn chunk(&self) -> Chunk {
+        self.operation.chunk
+    }
+
+    /// The stream to enqueue on, a `CUstream`; `None` on the simulated device. It is this operation's for the duration of
+    /// the call: do not keep it.
+    pub fn cuda_stream(&self) -> Option<*mut c_void> {
+        let handle = self.operation.direct_stream().0 as usize;
+        (!self.device().is_simulated()).then(|| std::ptr::with_exposed_provenance_mut(handle))
+    }
+
+    /// What the routine does on the simulated device: calls `body` when the stream gets here, with slices for `memory`,
+    /// a tuple of the routine's arguments.
+    ///
+    /// # Errors
+    /// The device is a GPU; two of `memory` overlap and one is written; the run was refused before.
+    pub fn simulate<V, F>(&self, memory: V, body: F) -> Result<()>
+    where
+        V: Views,
+        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) + Send + 'static,
+    {
+        let done = self.try_simulate(memory, body);
+        if let Err(error) = &done {
+            self.operation.run.refuse_with(error.clone());
+        }
+        done
+    }
+
+    fn try_simulate<V, F>(&self, memory: V, body: F) -> Result<()>
+    where
+        V: Views,
+        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) + Send + 'static,
+    {
+        let operation = &self.operation;
+        if let Some(error) = &self.refused {
+            return Err(error.clone());
+        }
+        if !self.device().is_simulated() {
+            return operation.fail(ErrorKind::NotSimulated);
+        }
+        let memory = memory.raw();
+        let accesses = memory.accesses();
+        let OperationKind::Call { routine } = operation.plan().kind else {
+            return operation.fail(ErrorKind::Skipped);
+        };
+        if !operation.in_order() || !accesses.iter().all(|access| operation.owns(access)) {
+            return operation.fail(ErrorKind::Skipped);
+        }
+        if aliases(&accesses) {
+            return operation.fail(ErrorKind::Aliased { kernel: routine });
+        }
+        let body = Cell::new(Some(body));
+        let make = || -> HostBody {
+            let body = body.take();
+            Box::new(move || {
+                if let Some(body) = body {
+                    // SAFETY: device memory is the CPU's on the simulated device, which carries out one command at a
+                    // time; these ranges are the run's, which holds them until it has drained, and do not overlap where
+                    // one is written.
+                    body(unsafe { memory.slices() });
+                }
+            })
+        };
+        operation.direct(|stream| {
+            let launch = RawLaunch {
+                function: RawFunction { handle: 0, max_threads_per_block: 1, static_shared: 0 },
+                grid: [1; 3],
+                block: [1; 3],
+                shared: 0,
+                params: &mut [],
+                sizes: &[],
+                accesses: &accesses,
+                host: &make,
+            };
+            // SAFETY: the stream and the memory live as long as the run; the simulated device takes no parameters.
+            unsafe { operation.device().driver().launch(launch, stream, operation.tag()) }
+        })
+    }
+}

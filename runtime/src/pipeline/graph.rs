@@ -1,0 +1,451 @@
+//! Graph mode: a run's operations are recorded, and launched as graphs that are kept for the next time.
+//!
+//! The [`Recorder`] takes streams and events for what they are, an order: a node comes after the last one of its stream
+//! and after what the stream has waited for. Between graphs the order is that of the streams they are launched on, which
+//! is all that ring slots ask for; where a chunk is handed something by the one before, its stream waits for that. Graphs
+//! are kept in [`Graphs`].
+
+use std::collections::HashMap;
+
+use super::staging::Delivery;
+use crate::device::Device;
+use crate::driver::{DevicePtr, DriverResult, HostBody, RawEvent, RawGraph, RawLaunch, RawStream, Tag};
+use crate::graph::{Recording, Work};
+use crate::plan::{BufferKind, Distance, OperationKind, Plan, Priority};
+use crate::stream::{Event, Stream};
+
+/// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
+const GRAPH_NODES: usize = 20_000;
+
+/// The operation of a launch's tag: it is none of the plan's.
+const NO_OPERATION: u32 = u32::MAX;
+
+/// How much of a run a graph is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// All of it, or as many chunks as fit: launched one after another on one stream.
+    Run,
+    /// One chunk: each ring slot has its own stream and graphs, since the CPU waits for the slots one by one.
+    Chunk {
+        /// Whether a chunk comes after the one before.
+        ordered: bool,
+    },
+}
+
+impl Cover {
+    /// What suits a run of this plan, of which some data is staged or none.
+    pub(super) fn new(plan: &Plan, staged: bool) -> Self {
+        let any =
+            |is: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| is(&operation.kind));
+        // What no graph can hold goes between graphs; in graphs of whole runs no two chunks would then overlap.
+        let direct = any(|kind| {
+            matches!(kind, OperationKind::Call { .. } | OperationKind::Host { .. } | OperationKind::Then)
+        });
+        if !staged && !direct {
+            return Self::Run;
+        }
+        // Chunks of one slot are ordered by its stream, and nothing but what is carried is shared with the chunk
+        // before. The plan may leave that order to streams; a graph's launch stream is another one.
+        let carries = plan.buffers.iter().any(|buffer| buffer.kind == BufferKind::Carry);
+        let waits = plan.waits.iter().any(|wait| wait.distance == Distance::Previous);
+        // Callbacks come in the order of the chunks.
+        let callbacks = any(|kind| matches!(kind, OperationKind::Then));
+        Self::Chunk { ordered: carries || waits || callbacks }
+    }
+}
+
+/// A graph that is destroyed when it is dropped.
+#[derive(Debug)]
+struct Graph {
+    device: Device,
+    raw: RawGraph,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is replaced before
+        // that waits in `retired`, and those of a device that does not answer are leaked.
+        let _ = unsafe { self.device.driver().destroy_graph(&self.raw) };
+    }
+}
+
+/// A graph with what it does.
+#[derive(Debug)]
+struct Kept {
+    graph: Graph,
+    nodes: Recording,
+    /// How often memory had been freed when it was made.
+    frees: u64,
+}
+
+impl Kept {
+    /// Whether all memory that the graph knows is still what it was.
+    fn is_fresh(&mut self, device: &Device) -> bool {
+        // Before the question: what is freed in between is asked for again the next time.
+        let frees = device.driver().frees();
+        let freed = device.driver().freed_since(self.frees);
+        let fresh = freed.is_some_and(|ranges| !self.nodes.uses_any(&ranges));
+        if fresh {
+            self.frees = frees;
+        }
+        fresh
+    }
+}
+
+/// Where graphs are launched, one after another.
+#[derive(Debug)]
+struct Lane {
+    stream: Stream,
+    /// Recorded after each launch, if a graph is a chunk.
+    done: Event,
+    /// Whether `done` stands for a launch that has not been waited for.
+    in_flight: bool,
+    /// In the order in which a run, or a chunk, launches them.
+    kept: Vec<Option<Kept>>,
+}
+
+/// The graphs of a pipeline, kept from run to run.
+///
+/// They hold addresses of arguments of runs that are over. No graph is launched before it was given the addresses of the
+/// run that launches it.
+#[derive(Debug, Default)]
+pub(super) struct Graphs {
+    lanes: Vec<Lane>,
+    /// Replaced in this run, perhaps while they were under way.
+    retired: Vec<Graph>,
+}
+
+impl Graphs {
+    /// Makes sure that there are so many lanes.
+    pub(super) fn reserve(&mut self, device: &Device, lanes: usize) -> DriverResult<()> {
+        while self.lanes.len() < lanes {
+            let (stream, done) = (Stream::new(device, Priority::Default)?, Event::new(device)?);
+            self.lanes.push(Lane { stream, done, in_flight: false, kept: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// The streams that graphs are launched on.
+    pub(super) fn streams(&self) -> impl Iterator<Item = &Stream> {
+        self.lanes.iter().map(|lane| &lane.stream)
+    }
+
+    /// The run is over, and its graphs with it.
+    pub(super) fn rest(&mut self) {
+        self.retired.clear();
+        self.lanes.iter_mut().for_each(|lane| lane.in_flight = false);
+    }
+
+    /// Leaves the graphs to the device.
+    pub(super) fn leak(self) {
+        let kept = self.lanes.into_iter().flat_map(|lane| lane.kept).flatten().map(|kept| kept.graph);
+        kept.chain(self.retired).for_each(std::mem::forget);
+    }
+}
+
+/// What a launch leaves to its run to note.
+#[derive(Debug, Default)]
+pub(super) struct Launched {
+    /// The operations of the downloads in it.
+    pub(super) downloads: Vec<usize>,
+    /// The operation and ring slot of each staging slot that it uses, and what is to be copied out of it.
+    pub(super) staged: Vec<(usize, usize, Option<Delivery>)>,
+}
+
+/// Records operations and launches them as graphs.
+pub(super) struct Recorder {
+    device: Device,
+    cover: Cover,
+    depth: usize,
+    graphs: Graphs,
+    nodes: Recording,
+    /// Of the launches, on the simulated device.
+    bodies: Vec<HostBody>,
+    /// For each stream the nodes that its next one comes after.
+    streams: Vec<(RawStream, Vec<u32>)>,
+    /// For each event the nodes that it stands for.
+    events: HashMap<RawEvent, Vec<u32>>,
+    launched: Launched,
+    /// The chunk of what was recorded last.
+    chunk: usize,
+    /// How many graphs the run, or the chunk, has launched.
+    position: usize,
+    /// Whether the chunk has been put after the one before.
+    placed: bool,
+    /// Where something was launched last. A chunk may leave everything out.
+    last: Option<usize>,
+}
+
+impl Recorder {
+    pub(super) fn new(device: &Device, graphs: Graphs, cover: Cover, depth: usize) -> Self {
+        Self {
+            device: device.clone(),
+            cover,
+            depth,
+            graphs,
+            nodes: Recording::default(),
+            bodies: Vec::new(),
+            streams: Vec::new(),
+            events: HashMap::new(),
+            launched: Launched::default(),
+            chunk: 0,
+            position: 0,
+            placed: false,
+            last: None,
+        }
+    }
+
+    pub(super) fn into_graphs(self) -> Graphs {
+        self.graphs
+    }
+
+    /// The chunk that an error of a launch belongs to, if it is one.
+    pub(super) fn failing_chunk(&self) -> Option<u64> {
+        (self.cover != Cover::Run).then_some(self.chunk as u64)
+    }
+
+    /// Whether what was recorded is to be launched before anything of this chunk.
+    pub(super) fn ends_before(&self, chunk: usize) -> bool {
+        let full = match self.cover {
+            Cover::Run => self.nodes.len() >= GRAPH_NODES,
+            Cover::Chunk { .. } => true,
+        };
+        chunk != self.chunk && full
+    }
+
+    /// What follows is of this chunk.
+    pub(super) fn begin(&mut self, chunk: usize) {
+        if chunk != self.chunk {
+            self.chunk = chunk;
+            if self.cover != Cover::Run {
+                self.position = 0;
+                self.placed = false;
+            }
+        }
+    }
+
+    /// A download was recorded.
+    pub(super) fn download(&mut self, operation: usize) {
+        self.launched.downloads.push(operation);
+    }
+
+    /// A copy from or to a staging slot was recorded.
+    pub(super) fn staged(&mut self, operation: usize, slot: usize, delivery: Option<Delivery>) {
+        self.launched.staged.push((operation, slot, delivery));
+    }
+
+    /// Waits until the device is done with everything launched for a ring slot.
+    pub(super) fn settle(&mut self, slot: usize) -> DriverResult<()> {
+        match self.graphs.lanes.get_mut(slot) {
+            Some(lane) if lane.in_flight => {
+                lane.done.synchronize()?;
+                lane.in_flight = false;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn push(&mut self, stream: RawStream, tag: Tag, work: Work) {
+        let index = match self.streams.iter().position(|(known, _)| *known == stream) {
+            Some(index) => index,
+            None => {
+                self.streams.push((stream, Vec::new()));
+                self.streams.len() - 1
+            }
+        };
+        let tail = &mut self.streams[index].1;
+        let node = self.nodes.push(tag, tail, work);
+        tail.clear();
+        tail.push(node);
+    }
+
+    pub(super) fn copy(&mut self, stream: RawStream, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
+        self.push(stream, tag, if bytes == 0 { Work::Nothing } else { work });
+        Ok(())
+    }
+
+    pub(super) fn fill(
+        &mut self,
+        to: DevicePtr,
+        pattern: &[u8],
+        count: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let work = self.nodes.fill(to, pattern, count);
+        self.push(stream, tag, work);
+        Ok(())
+    }
+
+    pub(super) fn record(&mut self, event: RawEvent, stream: RawStream) {
+        let stands_for = self.events.entry(event).or_default();
+        stands_for.clear();
+        if let Some((_, tail)) = self.streams.iter().find(|(known, _)| *known == stream) {
+            stands_for.extend_from_slice(tail);
+        }
+    }
+
+    pub(super) fn wait(&mut self, stream: RawStream, event: RawEvent) {
+        let Some(stands_for) = self.events.get(&event).filter(|nodes| !nodes.is_empty()) else { return };
+        let Some((_, tail)) = self.streams.iter_mut().find(|(known, _)| *known == stream) else {
+            self.streams.push((stream, stands_for.clone()));
+            return;
+        };
+        for &node in stands_for {
+            if !tail.contains(&node) {
+                tail.push(node);
+            }
+        }
+    }
+
+    /// # Safety
+    /// The launch's parameters are of the sizes that it gives.
+    pub(super) unsafe fn kernel(&mut self, launch: &RawLaunch<'_>, stream: RawStream, tag: Tag) {
+        if self.device.is_simulated() {
+            self.bodies.push((launch.host)());
+        }
+        // SAFETY: the caller's promise.
+        let work = unsafe { self.nodes.launch(launch) };
+        self.push(stream, tag, work);
+    }
+
+    /// Launches what was recorded since the last time.
+    ///
+    /// # Safety
+    /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's untouched.
+    pub(super) unsafe fn launch(&mut self) -> DriverResult<Launched> {
+        let launched = std::mem::take(&mut self.launched);
+        if !self.nodes.is_empty() {
+            // SAFETY: the caller's promise.
+            let result = unsafe { self.launch_nodes() };
+            // Whether it went well or not, what follows is another graph, after this one in its stream's order.
+            self.nodes.clear();
+            self.bodies.clear();
+            self.streams.iter_mut().for_each(|(_, tail)| tail.clear());
+            self.events.values_mut().for_each(Vec::clear);
+            result?;
+        }
+        Ok(launched)
+    }
+
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    unsafe fn launch_nodes(&mut self) -> DriverResult<()> {
+        self.place()?;
+        let lane = self.lane();
+        let Self { device, cover, graphs, nodes, bodies, position, .. } = self;
+        let driver = device.driver();
+        let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
+        let Graphs { lanes, retired } = graphs;
+        let lane = &mut lanes[lane];
+        let stream = lane.stream.raw;
+        // Out of its place until it is launched: what fails on the way is not used again.
+        let kept = lane.kept.get_mut(*position).and_then(Option::take);
+        // SAFETY: the handles are of this run, and the graph that is launched below does what `nodes` says.
+        let mut kept = unsafe { prepared(device, kept, nodes, retired)? };
+        std::mem::swap(&mut kept.nodes, nodes);
+        let bodies = std::mem::take(bodies);
+        // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's promise. Under
+        // way or not, the graph outlives the run: it is put away whatever the answer.
+        let result = unsafe { driver.launch_graph(&kept.graph.raw, &kept.nodes, bodies, stream, tag) };
+        if result.is_err() {
+            retired.push(kept.graph);
+            return result;
+        }
+        while lane.kept.len() <= *position {
+            lane.kept.push(None);
+        }
+        lane.kept[*position] = Some(kept);
+        *position += 1;
+        let covers_run = *cover == Cover::Run;
+        if covers_run { Ok(()) } else { self.mark() }
+    }
+
+    /// The lane of the chunk.
+    fn lane(&self) -> usize {
+        if self.cover == Cover::Run { 0 } else { self.chunk % self.depth }
+    }
+
+    /// The stream that the chunk's graphs are launched on.
+    pub(super) fn stream(&self) -> RawStream {
+        self.graphs.lanes[self.lane()].stream.raw
+    }
+
+    /// Puts the chunk after the one before, where that is an order of the plan's.
+    fn place(&mut self) -> DriverResult<()> {
+        let lane = self.lane();
+        if let Cover::Chunk { ordered: true } = self.cover
+            && !self.placed
+            && let Some(before) = self.last
+            && before != lane
+        {
+            let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
+            let (stream, event) = (self.stream(), self.graphs.lanes[before].done.raw);
+            // SAFETY: the stream and the event live as long as their lanes.
+            unsafe { self.device.driver().wait(stream, event, tag)? };
+        }
+        self.placed = true;
+        Ok(())
+    }
+
+    /// Notes that the chunk has come as far as this.
+    fn mark(&mut self) -> DriverResult<()> {
+        let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
+        let lane = self.lane();
+        self.last = Some(lane);
+        let lane = &mut self.graphs.lanes[lane];
+        lane.in_flight = true;
+        // SAFETY: the stream and the event live as long as the lane.
+        unsafe { self.device.driver().record(lane.done.raw, lane.stream.raw, tag) }
+    }
+
+    /// Enqueues what no graph can hold, after what was launched.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    pub(super) unsafe fn direct(
+        &mut self,
+        enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        self.place()?;
+        enqueue(self.stream())?;
+        self.mark()
+    }
+}
+
+/// A graph that does what `nodes` says: the one that was kept, changed where it has to be, or a new one.
+///
+/// # Safety
+/// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
+unsafe fn prepared(
+    device: &Device,
+    kept: Option<Kept>,
+    nodes: &Recording,
+    retired: &mut Vec<Graph>,
+) -> DriverResult<Kept> {
+    if let Some(mut kept) = kept {
+        if kept.is_fresh(device) && nodes.same_topology(&kept.nodes) {
+            let changed = nodes.changes(&kept.nodes);
+            if changed.is_empty() {
+                return Ok(kept);
+            }
+            if nodes.can_replace(&kept.nodes, &changed) {
+                // SAFETY: the caller's promise; the topology is the same.
+                match unsafe { device.driver().update_graph(&kept.graph.raw, nodes, &changed) } {
+                    Ok(true) => return Ok(kept),
+                    Ok(false) => {}
+                    Err(error) => {
+                        retired.push(kept.graph);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        retired.push(kept.graph);
+    }
+    let frees = device.driver().frees();
+    // SAFETY: the caller's promise.
+    let raw = unsafe { device.driver().build_graph(nodes)? };
+    Ok(Kept { graph: Graph { device: device.clone(), raw }, nodes: Recording::default(), frees })
+}

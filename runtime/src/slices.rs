@@ -1,0 +1,132 @@
+//! Memory that becomes slices where it is the CPU's: arguments of host functions, and of routines on the simulated device.
+
+use bytemuck::Pod;
+
+use crate::driver::Access;
+use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, View, ViewMut};
+
+/// A range of memory.
+#[doc(hidden)]
+pub trait Region: sealed::Sealed {
+    type View: Slice;
+    fn view(self) -> Self::View;
+}
+
+/// A range of memory without the borrow, to be sent to where it is used.
+#[doc(hidden)]
+pub trait Slice: Copy + Send + 'static {
+    type Of<'a>;
+    fn access(&self) -> Access;
+
+    /// # Safety
+    /// The memory is the CPU's, initialised, and as the access says no one else's for `'a`.
+    unsafe fn slice<'a>(self) -> Self::Of<'a>;
+}
+
+impl<T: Pod> Slice for View<T> {
+    type Of<'a> = &'a [T];
+
+    fn access(&self) -> Access {
+        Self::access(self)
+    }
+
+    unsafe fn slice<'a>(self) -> &'a [T] {
+        let (ptr, len) = self.parts();
+        // SAFETY: the caller's promise; the run cut the range from memory that is aligned for `T`, and `T: Pod` accepts
+        // any bytes.
+        unsafe { std::slice::from_raw_parts(ptr.cast_const(), len) }
+    }
+}
+
+impl<T: Pod> Slice for ViewMut<T> {
+    type Of<'a> = &'a mut [T];
+
+    fn access(&self) -> Access {
+        Self::access(self)
+    }
+
+    unsafe fn slice<'a>(self) -> &'a mut [T] {
+        let (ptr, len) = self.parts();
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(ptr, len) }
+    }
+}
+
+macro_rules! regions {
+    ($($type:ty => $view:ident),*) => {$(
+        impl<T: Pod> sealed::Sealed for $type {}
+        impl<T: Pod> Region for $type {
+            type View = $view<T>;
+
+            fn view(self) -> $view<T> {
+                self.into_view()
+            }
+        }
+    )*};
+}
+regions!(DeviceSlice<'_, T> => View, DeviceSliceMut<'_, T> => ViewMut, DeviceSliceOut<'_, T> => ViewMut);
+regions!(View<T> => View, ViewMut<T> => ViewMut);
+
+/// A tuple of arguments that are memory.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tuple of device slices",
+    label = "expected the routine's arguments that are memory, `(x, y)`; one alone is `(x,)`"
+)]
+pub trait Views: sealed::Sealed {
+    #[doc(hidden)]
+    type Raw: Slices;
+    #[doc(hidden)]
+    fn raw(self) -> Self::Raw;
+}
+
+/// A tuple of ranges that can be sent.
+#[doc(hidden)]
+pub trait Slices: Copy + Send + 'static {
+    type Slices<'a>;
+    fn accesses(&self) -> Vec<Access>;
+
+    /// # Safety
+    /// As [`Slice::slice`] of each.
+    unsafe fn slices<'a>(self) -> Self::Slices<'a>;
+}
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {$(
+        #[allow(non_snake_case, reason = "a variable is called as its type")]
+        impl<$($name: Region),*> sealed::Sealed for ($($name,)*) {}
+        #[allow(non_snake_case, clippy::unused_unit, reason = "a variable is called as its type")]
+        impl<$($name: Region),*> Views for ($($name,)*) {
+            type Raw = ($($name::View,)*);
+
+            fn raw(self) -> Self::Raw {
+                let ($($name,)*) = self;
+                ($($name.view(),)*)
+            }
+        }
+
+        #[allow(non_snake_case, clippy::unused_unit, reason = "a variable is called as its type")]
+        impl<$($name: Slice),*> Slices for ($($name,)*) {
+            type Slices<'a> = ($($name::Of<'a>,)*);
+
+            fn accesses(&self) -> Vec<Access> {
+                let ($($name,)*) = self;
+                vec![$($name.access()),*]
+            }
+
+            unsafe fn slices<'a>(self) -> Self::Slices<'a> {
+                let ($($name,)*) = self;
+                // SAFETY: the caller's promise.
+                $(let $name = unsafe { $name.slice() };)*
+                ($($name,)*)
+            }
+        }
+    )*};
+}
+tuples!(
+    () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) (A B C D E F G H)
+    (A B C D E F G H I) (A B C D E F G H I J) (A B C D E F G H I J K) (A B C D E F G H I J K L)
+);
+
+mod sealed {
+    pub trait Sealed {}
+}

@@ -1,0 +1,43 @@
+//! Panics of the user's code where nothing may unwind.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+/// Payloads that cannot be dropped.
+static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+
+/// Drops what a panic carried. It may be anything, and its destructor may panic in turn, with a payload that does so
+/// again: that one is kept for good.
+pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(again);
+    }
+}
+
+/// Calls `work`, and ends a panic here. What it leaves half-done must be nobody's.
+pub(crate) fn contain(work: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
+        drop_payload(payload);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_panic_gets_out() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("in a payload's destructor");
+            }
+        }
+        let mut reached = 0;
+        contain(|| reached += 1);
+        contain(|| panic!("plain"));
+        contain(|| std::panic::panic_any(Bomb));
+        assert_eq!(reached, 1);
+    }
+}

@@ -1,0 +1,383 @@
+// pipeline Through {
+//     param factor: f32;
+//     param told: Sender<usize>;
+//     input x: [f32];
+//     output y: [f32];
+//     host h: [f32];
+//     chunk c = auto;
+//     stage load { copy x -> dx; }
+//     stage fft { call fft::forward(c.len, &mut dx); copy dx -> h; }
+//     stage cpu { host window(c.start, 2.0 * factor, &mut h); }
+//     stage store { copy h -> dy; copy dy -> y; then |c| told.send(c.index); }
+// }
+
+/// For each chunk, in this order:
+///
+/// | stage | stream | operation | waits for |
+/// | --- | --- | --- | --- |
+/// | load | load | `copy x -> dx` | `fft_done` of the chunk that used the slot before |
+/// | fft | fft | `call fft::forward` | `load_done` |
+/// | fft | fft | `copy dx -> h` | `store_dy_done` of the chunk that used the slot before |
+/// | cpu | cpu | `host window` | `fft_done` |
+/// | store | store | `copy h -> dy` | `cpu_done` |
+/// | store | store | `copy dy -> y` |  |
+/// | store | store | `then` |  |
+#[derive(::core::fmt::Debug)]
+struct Through {
+    pipeline: ::thalweg::__private::Pipeline,
+}
+impl Through {
+    /// Builds the pipeline on a device, as it is declared.
+    ///
+    /// # Errors
+    /// As `build` of its options.
+    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
+        Self::options(device).build()
+    }
+    /// Options to build the pipeline with another chunk or depth than it declares.
+    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(device)
+    }
+    /// Runs the pipeline over all items and waits until the results are in place.
+    ///
+    /// # Errors
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+    /// device. The error says where, and how much of each output is complete.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(unused_labels, reason = "they name the stages")]
+    pub fn run<'run>(
+        &mut self,
+        factor: f32,
+        told: Sender<usize>,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::Output<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Report> {
+        let Self { pipeline } = self;
+        let mut call = pipeline.call();
+        let x = call.input::<f32>(1, x)?;
+        let y = call.output::<f32>(1, y)?;
+        let h = call.host_scratch::<f32>(1)?;
+        let dx = call.device::<f32>(1)?;
+        let dy = call.device::<f32>(1)?;
+        call.run(
+            ::thalweg::__private::ChunkSize::Auto,
+            |run| {
+                let [load, fft, cpu, store] = run.streams();
+                let [load_done, fft_done, cpu_done, store_dy_done] = run.events();
+                for c in run.chunks() {
+                    'load: {
+                        let copy_x = run.on(load, 0, c);
+                        copy_x.wait_reuse(fft_done)?;
+                        copy_x.upload(x, dx)?;
+                        copy_x.record(load_done)?;
+                    }
+                    'fft: {
+                        let call_forward = run.on(fft, 1, c);
+                        call_forward.wait(load_done)?;
+                        call_forward
+                            .call(
+                                fft::forward(
+                                    &call_forward.enqueue(),
+                                    c.len,
+                                    call_forward.read_write(dx),
+                                ),
+                            )?;
+                        let copy_dx = run.on(fft, 2, c);
+                        copy_dx.wait_reuse(store_dy_done)?;
+                        copy_dx.copy(dx, h)?;
+                        copy_dx.record(fft_done)?;
+                    }
+                    'cpu: {
+                        let host_window = run.on(cpu, 3, c);
+                        host_window.wait(fft_done)?;
+                        {
+                            let value_0 = ::thalweg::__private::host_value(c.start);
+                            let value_1 = ::thalweg::__private::host_value(2.0 * factor);
+                            host_window
+                                .host(
+                                    (host_window.host_read_write(h),),
+                                    move |(h,)| window(value_0, value_1, h),
+                                )?;
+                        }
+                        host_window.record(cpu_done)?;
+                    }
+                    'store: {
+                        let copy_h = run.on(store, 4, c);
+                        copy_h.wait(cpu_done)?;
+                        copy_h.copy(h, dy)?;
+                        copy_h.record(store_dy_done)?;
+                        let copy_dy = run.on(store, 5, c);
+                        copy_dy.download(dy, y)?;
+                        let then = run.on(store, 6, c);
+                        {
+                            let told = ::core::clone::Clone::clone(&told);
+                            then.then(move |c| told.send(c.index))?;
+                        }
+                    }
+                }
+                ::core::result::Result::Ok(())
+            },
+        )
+    }
+}
+impl ::thalweg::__private::Build for Through {
+    fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        let pipeline = ::thalweg::__private::Pipeline::new(
+            settings,
+            &Self::PLAN,
+            ::thalweg::__private::AUTO_DEPTH,
+        )?;
+        let mut built = Self { pipeline };
+        built
+            .pipeline
+            .reserve(
+                ::thalweg::__private::ChunkSize::Auto,
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
+                &[
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                    ::thalweg::__private::Size::of::<f32>(1),
+                ],
+            )?;
+        ::core::result::Result::Ok(built)
+    }
+}
+impl Through {
+    /// The streams, operations and events of this pipeline.
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
+        pipeline: "Through",
+        file: ::core::file!(),
+        line: 2,
+        column: 18,
+        streams: &[
+            ::thalweg::__private::StreamPlan {
+                name: "load",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "fft",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "cpu",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "store",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+        ],
+        stages: &["load", "fft", "cpu", "store"],
+        hosts: &[
+            ::thalweg::__private::HostPlan {
+                name: "x",
+                reads: true,
+                writes: false,
+                line: 5,
+                column: 19,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "y",
+                reads: false,
+                writes: true,
+                line: 6,
+                column: 20,
+            },
+        ],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "h",
+                kind: ::thalweg::__private::BufferKind::HostScratch,
+                line: 7,
+                column: 18,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "dx",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 9,
+                column: 36,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "dy",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 12,
+                column: 37,
+            },
+        ],
+        operations: &[
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy x -> dx",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 0,
+                    buffer: 1,
+                },
+                conditional: false,
+                line: 9,
+                column: 26,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "call fft::forward",
+                kind: ::thalweg::__private::OperationKind::Call {
+                    routine: "fft::forward",
+                },
+                conditional: false,
+                line: 10,
+                column: 25,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "copy dx -> h",
+                kind: ::thalweg::__private::OperationKind::CopyToScratch {
+                    from: 1,
+                    to: 0,
+                },
+                conditional: false,
+                line: 10,
+                column: 60,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 2,
+                stream: 2,
+                text: "host window",
+                kind: ::thalweg::__private::OperationKind::Host {
+                    function: "window",
+                },
+                conditional: false,
+                line: 11,
+                column: 25,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 3,
+                stream: 3,
+                text: "copy h -> dy",
+                kind: ::thalweg::__private::OperationKind::CopyFromScratch {
+                    from: 0,
+                    to: 2,
+                },
+                conditional: false,
+                line: 12,
+                column: 27,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 3,
+                stream: 3,
+                text: "copy dy -> y",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 1,
+                    buffer: 2,
+                },
+                conditional: false,
+                line: 12,
+                column: 41,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 3,
+                stream: 3,
+                text: "then",
+                kind: ::thalweg::__private::OperationKind::Then,
+                conditional: false,
+                line: 12,
+                column: 55,
+            },
+        ],
+        events: &[
+            ::thalweg::__private::EventPlan {
+                name: "load_done",
+                operation: 0,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "fft_done",
+                operation: 2,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "cpu_done",
+                operation: 3,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "store_dy_done",
+                operation: 4,
+            },
+        ],
+        waits: &[
+            ::thalweg::__private::WaitPlan {
+                operation: 1,
+                event: 0,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 3,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "h",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "h",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 0,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 4,
+                event: 2,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "h",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 2,
+                event: 3,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "h",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+        ],
+    };
+}

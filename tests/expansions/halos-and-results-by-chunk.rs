@@ -1,0 +1,324 @@
+// pipeline Blur {
+//     param radius: usize;
+//     input x: [f32] halo radius = clamp;
+//     output y: mapped [f32];
+//     output s: [f32; 2] per chunk;
+//     device sums: [f32; 2] per chunk;
+//     chunk c = 4096;
+//     stage load { copy x -> dx; }
+//     stage blur { blur<<<blocks(c.len, 256), 256>>>(c.len as u32, radius as u32, &dx, out y); }
+//     stage sum { sum<<<1, 256>>>(c.len as u32, &y, out sums); }
+//     stage store { copy sums -> s; }
+// }
+
+/// For each chunk, in this order:
+///
+/// | stage | stream | operation | waits for |
+/// | --- | --- | --- | --- |
+/// | load | load | `copy x -> dx` | `blur_done` of the chunk that used the slot before |
+/// | blur | blur | `blur<<<..>>>` | `load_done` |
+/// | sum | sum | `sum<<<..>>>` | `blur_done`, `store_done` of the chunk that used the slot before |
+/// | store | store | `copy sums -> s` | `sum_done` |
+#[derive(::core::fmt::Debug)]
+struct Blur {
+    pipeline: ::thalweg::__private::Pipeline,
+    blur_2: blur,
+    sum_2: sum,
+}
+impl Blur {
+    /// Builds the pipeline on a device, as it is declared.
+    ///
+    /// # Errors
+    /// As `build` of its options.
+    pub fn new(device: &::thalweg::Device) -> ::thalweg::Result<Self> {
+        Self::options(device).build()
+    }
+    /// Options to build the pipeline with another chunk or depth than it declares.
+    pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
+        ::thalweg::Options::new(device)
+    }
+    /// Runs the pipeline over all items and waits until the results are in place.
+    ///
+    /// # Errors
+    /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+    /// device. The error says where, and how much of each output is complete.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(unused_labels, reason = "they name the stages")]
+    pub fn run<'run>(
+        &mut self,
+        radius: usize,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::MappedOutput<'run, f32>,
+        s: impl ::thalweg::Output<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Report> {
+        let Self { pipeline, blur_2, sum_2 } = self;
+        let mut call = pipeline.call();
+        let x = call.halo(radius, ::thalweg::__private::Edge::Clamp).input::<f32>(1, x)?;
+        let s = call.per_chunk().output::<f32>(2, s)?;
+        let y = call.mapped_output::<f32>(1, y)?;
+        let sums = call.per_chunk().device::<f32>(2)?;
+        let dx = call.halo(radius, ::thalweg::__private::Edge::Clamp).device::<f32>(1)?;
+        call.run(
+            ::thalweg::__private::ChunkSize::Items(4096),
+            |run| {
+                let [load, blur, sum, store] = run.streams();
+                let [load_done, blur_done, sum_done, store_done] = run.events();
+                for c in run.chunks() {
+                    'load: {
+                        let copy_x = run.on(load, 0, c);
+                        copy_x.wait_reuse(blur_done)?;
+                        copy_x.upload(x, dx)?;
+                        copy_x.record(load_done)?;
+                    }
+                    'blur: {
+                        let launch_blur = run.on(blur, 1, c);
+                        launch_blur.wait(load_done)?;
+                        blur_2
+                            .launch(
+                                launch_blur.config(blocks(c.len, 256), 256, 0),
+                                c.len as u32,
+                                radius as u32,
+                                launch_blur.read(dx),
+                                launch_blur.write(y),
+                            )?;
+                        launch_blur.record(blur_done)?;
+                    }
+                    'sum: {
+                        let launch_sum = run.on(sum, 2, c);
+                        launch_sum.wait(blur_done)?;
+                        launch_sum.wait_reuse(store_done)?;
+                        sum_2
+                            .launch(
+                                launch_sum.config(1, 256, 0),
+                                c.len as u32,
+                                launch_sum.read(y),
+                                launch_sum.write(sums),
+                            )?;
+                        launch_sum.record(sum_done)?;
+                    }
+                    'store: {
+                        let copy_sums = run.on(store, 3, c);
+                        copy_sums.wait(sum_done)?;
+                        copy_sums.download(sums, s)?;
+                        copy_sums.record(store_done)?;
+                    }
+                }
+                ::core::result::Result::Ok(())
+            },
+        )
+    }
+}
+impl ::thalweg::__private::Build for Blur {
+    fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
+        let pipeline = ::thalweg::__private::Pipeline::new(
+            settings,
+            &Self::PLAN,
+            ::thalweg::__private::AUTO_DEPTH,
+        )?;
+        let built = Self {
+            blur_2: pipeline.load(1)?,
+            sum_2: pipeline.load(2)?,
+            pipeline,
+        };
+        ::core::result::Result::Ok(built)
+    }
+}
+impl Blur {
+    /// The streams, operations and events of this pipeline.
+    pub const PLAN: ::thalweg::Plan = ::thalweg::__private::Plan {
+        pipeline: "Blur",
+        file: ::core::file!(),
+        line: 2,
+        column: 18,
+        streams: &[
+            ::thalweg::__private::StreamPlan {
+                name: "load",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "blur",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "sum",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+            ::thalweg::__private::StreamPlan {
+                name: "store",
+                priority: ::thalweg::__private::Priority::Default,
+                per_slot: false,
+                null: false,
+            },
+        ],
+        stages: &["load", "blur", "sum", "store"],
+        hosts: &[
+            ::thalweg::__private::HostPlan {
+                name: "x",
+                reads: true,
+                writes: false,
+                line: 4,
+                column: 19,
+            },
+            ::thalweg::__private::HostPlan {
+                name: "s",
+                reads: false,
+                writes: true,
+                line: 6,
+                column: 20,
+            },
+        ],
+        buffers: &[
+            ::thalweg::__private::BufferPlan {
+                name: "y",
+                kind: ::thalweg::__private::BufferKind::InPlace {
+                    mapped: true,
+                    reads: false,
+                    writes: true,
+                },
+                line: 5,
+                column: 20,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "sums",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 7,
+                column: 20,
+            },
+            ::thalweg::__private::BufferPlan {
+                name: "dx",
+                kind: ::thalweg::__private::BufferKind::Ring,
+                line: 9,
+                column: 36,
+            },
+        ],
+        operations: &[
+            ::thalweg::__private::OperationPlan {
+                stage: 0,
+                stream: 0,
+                text: "copy x -> dx",
+                kind: ::thalweg::__private::OperationKind::Upload {
+                    host: 0,
+                    buffer: 2,
+                },
+                conditional: false,
+                line: 9,
+                column: 26,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 1,
+                stream: 1,
+                text: "blur<<<..>>>",
+                kind: ::thalweg::__private::OperationKind::Launch {
+                    kernel: "blur",
+                },
+                conditional: false,
+                line: 10,
+                column: 26,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 2,
+                stream: 2,
+                text: "sum<<<..>>>",
+                kind: ::thalweg::__private::OperationKind::Launch {
+                    kernel: "sum",
+                },
+                conditional: false,
+                line: 11,
+                column: 25,
+            },
+            ::thalweg::__private::OperationPlan {
+                stage: 3,
+                stream: 3,
+                text: "copy sums -> s",
+                kind: ::thalweg::__private::OperationKind::Download {
+                    host: 1,
+                    buffer: 1,
+                },
+                conditional: false,
+                line: 12,
+                column: 27,
+            },
+        ],
+        events: &[
+            ::thalweg::__private::EventPlan {
+                name: "load_done",
+                operation: 0,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "blur_done",
+                operation: 1,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "sum_done",
+                operation: 2,
+            },
+            ::thalweg::__private::EventPlan {
+                name: "store_done",
+                operation: 3,
+            },
+        ],
+        waits: &[
+            ::thalweg::__private::WaitPlan {
+                operation: 1,
+                event: 0,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 2,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "y",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 0,
+                event: 1,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "dx",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 3,
+                event: 2,
+                distance: ::thalweg::__private::Distance::Same,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "sums",
+                        hazard: ::thalweg::__private::Hazard::ReadAfterWrite,
+                    },
+                ],
+            },
+            ::thalweg::__private::WaitPlan {
+                operation: 2,
+                event: 3,
+                distance: ::thalweg::__private::Distance::Reuse,
+                hazards: &[
+                    ::thalweg::__private::HazardPlan {
+                        buffer: "sums",
+                        hazard: ::thalweg::__private::Hazard::WriteAfterRead,
+                    },
+                ],
+            },
+        ],
+    };
+}

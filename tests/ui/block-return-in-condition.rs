@@ -1,0 +1,17 @@
+// A condition returns.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        chunk c = 2;
+        stage load { copy y -> dy; }
+        stage store { if c.index < 3 || (return) { copy dy -> y; } }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

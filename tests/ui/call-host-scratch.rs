@@ -1,0 +1,23 @@
+// A routine is given host scratch.
+
+use thalweg::prelude::*;
+use thalweg::{DeviceSlice, Enqueue};
+
+fn invert(_: &Enqueue<'_>, _: DeviceSlice<'_, f32>) -> Result<()> {
+    Ok(())
+}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        host h: [f32];
+        stage load { copy y -> dy; copy dy -> h; }
+        stage call { call invert(&h); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,21 @@
+// A host function is given a device buffer.
+
+use thalweg::prelude::*;
+
+fn negate(x: &mut [f32]) {
+    x.iter_mut().for_each(|x| *x = -*x);
+}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage load { copy y -> dy; }
+        stage negate { host negate(&mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+// Two parameters have one name.
+
+use thalweg::prelude::*;
+
+#[kernels("add.cu")]
+unsafe extern "CUDA" {
+    safe fn add(n: u32, y: &[f32], y: &mut [f32]);
+}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy y -> dx; add<<<1, 256>>>(4, &dx, &mut dy); copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+// A comma is missing between the arguments of the attribute.
+
+use thalweg::prelude::*;
+
+#[kernels("scale.cu" crate = ::thalweg)]
+unsafe extern "CUDA" {
+    safe fn scale(n: u32, a: f32, y: &mut [f32]);
+}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; scale<<<1, 256>>>(4, 2.0, &mut dy); copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

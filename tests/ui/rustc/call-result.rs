@@ -1,0 +1,20 @@
+// A routine returns nothing, so that it could not fail.
+
+use thalweg::prelude::*;
+use thalweg::{DeviceSliceMut, Enqueue};
+
+fn invert(_: &Enqueue<'_>, _: DeviceSliceMut<'_, f32>) {}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage load { copy y -> dy; }
+        stage call { call invert(&mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

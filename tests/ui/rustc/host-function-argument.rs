@@ -1,0 +1,22 @@
+// A host function is given the elements of another type.
+
+use thalweg::prelude::*;
+
+fn negate(x: &mut [f64]) {
+    x.iter_mut().for_each(|x| *x = -*x);
+}
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        host h: [f32];
+        stage load { copy y -> dy; copy dy -> h; }
+        stage cpu { host negate(&mut h); }
+        stage store { copy h -> dz; copy dz -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,17 @@
+// Whether a run has succeeded is not looked at.
+
+#![deny(unused_must_use)]
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4]);
+    Ok(())
+}

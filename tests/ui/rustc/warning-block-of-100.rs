@@ -1,0 +1,22 @@
+// A block of 100 threads fills no whole number of warps.
+
+#![deny(deprecated)]
+
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        inout y: [f32];
+        chunk c = auto;
+        stage load { copy x -> dx; copy y -> dy; }
+        stage axpy { saxpy<<<blocks(c.len, 100), 100>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,18 @@
+// A stream is the default stream.
+
+#![deny(deprecated)]
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stream s = null;
+        stage over on s { copy y -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

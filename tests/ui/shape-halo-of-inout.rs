@@ -1,0 +1,15 @@
+// An `inout` has a halo.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32] halo 1 = clamp;
+        stage all { copy y -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

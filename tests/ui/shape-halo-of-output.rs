@@ -1,0 +1,16 @@
+// An `output` has a halo.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32];
+        output y: [f32] halo 2 = zero;
+        stage all { copy x -> dx; copy dx -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+// An `input` is counted by chunk.
+
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32] per chunk;
+        inout y: [f32];
+        stage load { copy x -> dx; copy y -> dy; }
+        stage axpy { saxpy<<<1, 32>>>(1, 2.0, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,16 @@
+// A halo does not say what lies beyond the ends.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input x: [f32] halo 2;
+        inout y: [f32];
+        stage all { copy x -> _dx; copy y -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

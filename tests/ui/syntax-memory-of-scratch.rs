@@ -1,0 +1,16 @@
+// Device scratch is to be in mapped memory.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        device dy: mapped [f32];
+        stage all { copy y -> dy; copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,15 @@
+// A callback takes two arguments.
+
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        inout y: [f32];
+        stage all { copy y -> dy; copy dy -> y; then |c, n| println!("{} {n}", c.index); }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&mut [2.0; 4])?;
+    Ok(())
+}
