@@ -4,6 +4,7 @@ pub use crate::cuda::compile_for;
 pub use crate::device::Device;
 pub use crate::driver::{Access, HostBody};
 pub use crate::error::Result;
+pub use crate::extent::Constant;
 pub use crate::kernel::{Function, Grid, KernelInfo, KernelModule, Thread};
 pub use crate::launch::{
     Kernel, KernelScalar, Launch, Position, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument,

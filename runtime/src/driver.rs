@@ -224,7 +224,7 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
 
     /// Writes `pattern`, whose length is 1 to 65,536 bytes, `count` times one after another, asynchronously.
     /// # Safety
-    /// See the trait. `to` is aligned to 256 bytes.
+    /// See the trait. `to` is aligned to the largest of 4, 2 and 1 bytes that divides the pattern.
     unsafe fn fill(
         &self,
         to: DevicePtr,

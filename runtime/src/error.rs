@@ -63,7 +63,8 @@ pub struct Place {
     pub site: Option<Site>,
 }
 
-/// How much of one output a failed run has delivered.
+/// How much of one output a failed run has delivered. An output that is written in place (`device`, `mapped`) is not listed,
+/// and one that is copied in an `if` counts as not delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Complete {

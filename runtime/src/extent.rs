@@ -5,13 +5,17 @@
     message = "`{Self}` is not an extent of a launch",
     label = "expected a `u32`, `i32` or `usize`"
 )]
-pub trait Axis: Copy {
+pub trait Axis: Copy + sealed::Whole {
     #[doc(hidden)]
     fn axis(self) -> u32;
 }
 
 macro_rules! axis {
     ($($type:ty),*) => {$(
+        impl sealed::Whole for $type {
+            const SIGNED: bool = <$type>::MIN != 0;
+        }
+
         impl Axis for $type {
             #[inline]
             fn axis(self) -> u32 {
@@ -51,5 +55,75 @@ impl<X: Axis, Y: Axis, Z: Axis> Extent for (X, Y, Z) {
     #[inline]
     fn extent(self) -> [u32; 3] {
         [self.0.axis(), self.1.axis(), self.2.axis()]
+    }
+}
+
+/// A grid or block that is a constant, looked at while the user's crate is compiled.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Constant<E>(pub E);
+
+impl<X: Axis> Constant<X> {
+    pub const fn within(self, limits: [u128; 3], most: u128) -> bool {
+        within([whole(self.0), 1, 1], limits, most)
+    }
+}
+
+impl<X: Axis, Y: Axis> Constant<(X, Y)> {
+    pub const fn within(self, limits: [u128; 3], most: u128) -> bool {
+        within([whole(self.0.0), whole(self.0.1), 1], limits, most)
+    }
+}
+
+impl<X: Axis, Y: Axis, Z: Axis> Constant<(X, Y, Z)> {
+    pub const fn within(self, limits: [u128; 3], most: u128) -> bool {
+        within([whole(self.0.0), whole(self.0.1), whole(self.0.2)], limits, most)
+    }
+}
+
+/// Whether each extent is at least 1 and within its limit, and their product within `most`.
+const fn within([x, y, z]: [u128; 3], limits: [u128; 3], most: u128) -> bool {
+    let each = x >= 1 && y >= 1 && z >= 1 && x <= limits[0] && y <= limits[1] && z <= limits[2];
+    each && x.saturating_mul(y).saturating_mul(z) <= most
+}
+
+/// The number; 0 for one below it.
+const fn whole<X: Axis>(number: X) -> u128 {
+    let mut bytes = [0_u8; 16];
+    let from = (&raw const number).cast::<u8>();
+    let mut index = 0;
+    while index < size_of::<X>() {
+        // SAFETY: `X` is a whole number (the trait is sealed): all of its bytes are initialised, and it has at most 16.
+        let byte = unsafe { *from.add(index) };
+        bytes[if cfg!(target_endian = "little") { index } else { 16 - size_of::<X>() + index }] = byte;
+        index += 1;
+    }
+    let value = u128::from_ne_bytes(bytes);
+    let negative = X::SIGNED && value >> (8 * size_of::<X>() - 1) == 1;
+    if negative { 0 } else { value }
+}
+
+mod sealed {
+    /// Rust's integers.
+    pub trait Whole {
+        const SIGNED: bool;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_numbers_of_any_size() {
+        const LIMITS: [u128; 3] = [1024, 1024, 64];
+        assert!(const { Constant(1024_u32).within(LIMITS, 1024) } && Constant(255_u8).within(LIMITS, 1024));
+        assert!(!Constant(1025_usize).within(LIMITS, 1024) && !Constant(-1_i64).within(LIMITS, 1024));
+        assert!(!Constant(0_isize).within(LIMITS, 1024) && !Constant(u64::MAX).within(LIMITS, u128::MAX));
+        assert!(Constant((32_i32, 32_u64)).within(LIMITS, 1024));
+        assert!(!Constant((32, 33)).within(LIMITS, 1024));
+        assert!(
+            Constant((1_u16, 1, 64)).within(LIMITS, 1024) && !Constant((1, 1, 65_i32)).within(LIMITS, 1024)
+        );
     }
 }

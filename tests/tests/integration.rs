@@ -435,3 +435,33 @@ fn chained_kernels() {
         Ok(())
     });
 }
+
+const SIDE: usize = 16;
+const PLANE: (u32, i64) = (8, 4);
+
+stream_pipeline! {
+    #[allow(non_snake_case, reason = "a parameter may look like a constant")]
+    /// Blocks by names: of whole numbers of several types, of tuples, and of a parameter in capitals.
+    pipeline NamedConstants<const K: u32> {
+        param N: u32;
+        inout y: [f32];
+        chunk c = 8;
+        stage load { copy y -> dy; }
+        stage add {
+            add_to<<<blocks(c.len, 32), SIDE * 2>>>(c.len as u32, 1.0, &mut dy);
+            add_to<<<(K, 1), (SIDE, 2)>>>(c.len as u32, 1.0, &mut dy);
+            add_to<<<1, K>>>(c.len as u32, 1.0, &mut dy);
+            add_to<<<N, PLANE>>>(c.len as u32, 1.0, &mut dy);
+            add_to<<<1, N>>>(c.len as u32, 1.0, &mut dy);
+        }
+        stage store { copy dy -> y; }
+    }
+}
+
+#[test]
+fn constants_by_name() {
+    let device = Device::simulated(Spec::default());
+    let mut y = vec![0.0; 20];
+    NamedConstants::<8>::new(&device).unwrap().run(8, &mut y).unwrap();
+    assert_eq!(y, [5.0; 20]);
+}

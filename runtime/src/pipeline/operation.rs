@@ -192,8 +192,8 @@ impl<'r> Operation<'r> {
         let (to, bytes) = self.range_to_write(buffer)?;
         let pattern = bytemuck::bytes_of(&value);
         let count = bytes.checked_div(pattern.len()).unwrap_or(0);
-        // SAFETY: the range is a slot of the ring, aligned to 256 bytes, which lives as long as the run;
-        // `device_range` has checked it.
+        // SAFETY: the range is a slot of the ring or a chunk of an argument, which live as long as the run; `device_range`
+        // has checked it. It begins whole elements after an allocation's start, which is aligned to 256 bytes.
         self.check(unsafe { self.run.queue().fill(to, pattern, count, self.stream, self.tag()) })
     }
 

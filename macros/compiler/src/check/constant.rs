@@ -61,8 +61,20 @@ pub fn is_constant(expr: &Expr) -> bool {
     }
 }
 
+/// Whether a constant expression names constants.
+pub fn names_constants(expr: &Expr) -> bool {
+    match expr {
+        Expr::Path(_) => true,
+        Expr::Paren(paren) => names_constants(&paren.expr),
+        Expr::Group(group) => names_constants(&group.expr),
+        Expr::Cast(cast) => names_constants(&cast.expr),
+        Expr::Binary(binary) => names_constants(&binary.left) || names_constants(&binary.right),
+        _ => false,
+    }
+}
+
 /// The extents of a grid or block, each with its expression: of `n` one, of `(x, y)` two.
-pub(super) fn extents(expr: &Expr) -> Vec<&Expr> {
+pub fn extents(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Tuple(tuple) => tuple.elems.iter().collect(),
         Expr::Paren(paren) => extents(&paren.expr),

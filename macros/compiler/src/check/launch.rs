@@ -7,13 +7,13 @@ use crate::diagnostics::Diagnostics;
 use crate::resolve::{BufferUse, Launch, OperationKind, Program};
 
 /// Threads in a block.
-const THREADS: u128 = 1024;
+pub const THREADS: u128 = 1024;
 /// Threads that a GPU runs together.
 const WARP: u128 = 32;
 /// Threads in a block along x, y and z.
-const BLOCK: [u128; 3] = [1024, 1024, 64];
+pub const BLOCK: [u128; 3] = [1024, 1024, 64];
 /// Blocks in a grid along x, y and z.
-const GRID: [u128; 3] = [2_147_483_647, 65_535, 65_535];
+pub const GRID: [u128; 3] = [2_147_483_647, 65_535, 65_535];
 /// Dynamic shared memory of a block, in bytes: the most that any device has.
 const SHARED: u128 = 227 * 1024;
 

@@ -5,7 +5,7 @@ mod blocks;
 pub mod constant;
 mod control;
 mod flow;
-mod launch;
+pub mod launch;
 mod scope;
 mod shapes;
 mod streams;
