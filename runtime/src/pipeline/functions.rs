@@ -1,8 +1,6 @@
 //! What runs on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that `call` calls.
 
 use std::any::Any;
-use std::cell::Cell;
-use std::ffi::c_void;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -13,9 +11,8 @@ use bytemuck::Pod;
 use super::call::Buffer;
 use super::operation::Operation;
 use super::run::Chunk;
-use crate::device::Device;
-use crate::driver::{HostBody, HostJob, RawFunction, RawLaunch};
-use crate::error::{Error, ErrorKind, Result};
+use crate::driver::HostJob;
+use crate::error::{ErrorKind, Result};
 use crate::launch::{View, ViewMut, aliases};
 use crate::plan::{OperationKind, Plan};
 use crate::slices::{Slices, Views};
@@ -272,164 +269,6 @@ impl<'r> Operation<'r> {
         self.direct(|stream| {
             // SAFETY: the stream lives as long as the run; sending is quick and calls no device.
             unsafe { self.device().driver().signal(signal, stream, self.tag()) }
-        })
-    }
-
-    /// What a routine is handed to enqueue with.
-    pub fn enqueue(&self) -> Enqueue<'r> {
-        let refused = self.run.launch_graph().err();
-        if let Some(error) = &refused {
-            self.run.refuse_with(error.clone());
-        }
-        Enqueue { operation: *self, refused }
-    }
-
-    /// Takes what a routine has returned.
-    ///
-    /// # Errors
-    /// The routine's own, with its place.
-    pub fn call(&self, outcome: Result<()>) -> Result<()> {
-        match outcome {
-            // What the routine has enqueued is on the lane's stream in graph mode: later chunks come after it.
-            Ok(()) => self.direct(|_| Ok(())),
-            Err(error) => {
-                self.run.refuse();
-                Err(error.at(self.place()))
-            }
-        }
-    }
-}
-
-/// What a routine that a pipeline calls (`call axpy(c.len, a, &dx, &mut dy);`) is handed first: where to enqueue.
-///
-/// A routine is a function of this, and of what stands between the parentheses: [`DeviceSlice`](crate::DeviceSlice) for
-/// `&b`, [`DeviceSliceMut`](crate::DeviceSliceMut) for `&mut b`, [`DeviceSliceOut`](crate::DeviceSliceOut) for `out b`, and
-/// values. It enqueues its work on [`cuda_stream`](Self::cuda_stream), or on the simulated device what
-/// [`simulate`](Self::simulate) is given.
-///
-/// ```
-/// use thalweg::prelude::*;
-/// use thalweg::{DeviceSlice, DeviceSliceMut, Enqueue, Error, Spec};
-///
-/// fn axpy(queue: &Enqueue<'_>, a: f32, x: DeviceSlice<'_, f32>, y: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
-///     match queue.cuda_stream() {
-///         // Here `cublasSetStream` and `cublasSaxpy`, with `x.address()` and `y.address()`.
-///         Some(_stream) => Err(Error::routine("cublasSaxpy", "CUBLAS_STATUS_NOT_INITIALIZED")),
-///         None => queue.simulate((x, y), move |(x, y)| {
-///             for (y, x) in y.iter_mut().zip(x) {
-///                 *y += a * x;
-///             }
-///         }),
-///     }
-/// }
-///
-/// stream_pipeline! {
-///     pipeline Axpy {
-///         param a: f32;
-///         input x: [f32];
-///         inout y: [f32];
-///         stage load { copy x -> dx; copy y -> dy; }
-///         stage axpy { call axpy(a, &dx, &mut dy); }
-///         stage store { copy dy -> y; }
-///     }
-/// }
-///
-/// let device = Device::simulated(Spec::default());
-/// let mut y = [1.0, 2.0];
-/// Axpy::new(&device)?.run(10.0, &[1.0, 2.0], &mut y)?;
-/// assert_eq!(y, [11.0, 22.0]);
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Enqueue<'r> {
-    operation: Operation<'r>,
-    /// Why nothing can be enqueued.
-    refused: Option<Error>,
-}
-
-impl Enqueue<'_> {
-    /// The device of the run.
-    pub fn device(&self) -> &Device {
-        self.operation.device()
-    }
-
-    /// The chunk.
-    pub fn chunk(&self) -> Chunk {
-        self.operation.chunk
-    }
-
-    /// The stream to enqueue on, a `CUstream`; `None` on the simulated device. It is this operation's for the duration of
-    /// the call: do not keep it.
-    pub fn cuda_stream(&self) -> Option<*mut c_void> {
-        let handle = self.operation.direct_stream().0 as usize;
-        (!self.device().is_simulated()).then(|| std::ptr::with_exposed_provenance_mut(handle))
-    }
-
-    /// What the routine does on the simulated device: calls `body` when the stream gets here, with slices for `memory`,
-    /// a tuple of the routine's arguments.
-    ///
-    /// # Errors
-    /// The device is a GPU; two of `memory` overlap and one is written; the run was refused before.
-    pub fn simulate<V, F>(&self, memory: V, body: F) -> Result<()>
-    where
-        V: Views,
-        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) + Send + 'static,
-    {
-        let done = self.try_simulate(memory, body);
-        if let Err(error) = &done {
-            self.operation.run.refuse_with(error.clone());
-        }
-        done
-    }
-
-    fn try_simulate<V, F>(&self, memory: V, body: F) -> Result<()>
-    where
-        V: Views,
-        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) + Send + 'static,
-    {
-        let operation = &self.operation;
-        if let Some(error) = &self.refused {
-            return Err(error.clone());
-        }
-        if !self.device().is_simulated() {
-            return operation.fail(ErrorKind::NotSimulated);
-        }
-        let memory = memory.raw();
-        let accesses = memory.accesses();
-        let OperationKind::Call { routine } = operation.plan().kind else {
-            return operation.fail(ErrorKind::Skipped);
-        };
-        if !operation.in_order() || !accesses.iter().all(|access| operation.owns(access)) {
-            return operation.fail(ErrorKind::Skipped);
-        }
-        if aliases(&accesses) {
-            return operation.fail(ErrorKind::Aliased { kernel: routine });
-        }
-        let body = Cell::new(Some(body));
-        let make = || -> HostBody {
-            let body = body.take();
-            Box::new(move || {
-                if let Some(body) = body {
-                    // SAFETY: device memory is the CPU's on the simulated device, which carries out one command at a
-                    // time; these ranges are the run's, which holds them until it has drained, and do not overlap where
-                    // one is written.
-                    body(unsafe { memory.slices() });
-                }
-            })
-        };
-        operation.direct(|stream| {
-            let launch = RawLaunch {
-                function: RawFunction { handle: 0, max_threads_per_block: 1, static_shared: 0 },
-                grid: [1; 3],
-                block: [1; 3],
-                shared: 0,
-                params: &mut [],
-                sizes: &[],
-                accesses: &accesses,
-                host: &make,
-            };
-            // SAFETY: the stream and the memory live as long as the run; the simulated device takes no parameters.
-            unsafe { operation.device().driver().launch(launch, stream, operation.tag()) }
         })
     }
 }

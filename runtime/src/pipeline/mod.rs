@@ -1,15 +1,19 @@
 //! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
 
 mod call;
+mod copies;
+mod enqueue;
 mod execute;
 mod functions;
 mod graph;
 mod halo;
 mod in_place;
+mod kept;
 mod operation;
 mod options;
 mod queue;
 mod ring;
+mod room;
 mod run;
 mod shape;
 mod shared;
@@ -18,7 +22,8 @@ mod staging;
 mod tests;
 
 pub use call::{Buffer, Call, Host};
-pub use functions::{Enqueue, HostValue, Outcome, Times, host_value, times};
+pub use enqueue::Enqueue;
+pub use functions::{HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;
 pub use options::{Build, Options};
 pub use run::{Chunk, Run};
@@ -32,7 +37,7 @@ use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::stream::{Event, Stream};
-use graph::Graphs;
+use kept::Graphs;
 use ring::Ring;
 use run::Totals;
 use shared::{Shared, Transfer};

@@ -3,8 +3,9 @@
 use std::cell::{Cell, RefCell};
 
 use super::functions::Functions;
-use super::graph::{Graphs, Recorder};
+use super::graph::Recorder;
 use super::in_place::InPlace;
+use super::kept::Graphs;
 use super::queue::Queue;
 use super::ring::Ring;
 use super::shape::{BufferShape, Shape};

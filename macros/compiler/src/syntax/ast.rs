@@ -1,0 +1,309 @@
+//! What a pipeline is made of, as it is written.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::{Attribute, Expr, ExprClosure, ExprPath, Generics, Path, Token, Type, Visibility};
+
+/// A pipeline as it is written.
+pub struct Pipeline {
+    /// `#![crate = path]`: where the runtime is, if not at `::thalweg`.
+    pub runtime: Option<Path>,
+    pub attrs: Vec<Attribute>,
+    pub vis: Visibility,
+    pub name: Ident,
+    /// `<T: Pod, const K: usize>`, with the `where` clause
+    pub generics: Generics,
+    pub items: Vec<Item>,
+}
+
+/// One line of a pipeline.
+pub enum Item {
+    Param {
+        name: Ident,
+        ty: Type,
+    },
+    /// `input`, `output` or `inout`
+    Argument {
+        kind: HostKind,
+        name: Ident,
+        memory: Memory,
+        shape: Shape,
+    },
+    /// `device name: [T; k];` or `host name: [T; k];`
+    Scratch {
+        name: Ident,
+        on_host: bool,
+        shape: Shape,
+    },
+    /// `resident name: [T];`
+    Resident {
+        name: Ident,
+        shape: Shape,
+    },
+    /// `carry name: [T; k];`, with `= init` or not
+    Carry {
+        name: Ident,
+        shape: Shape,
+        init: Option<Box<Expr>>,
+    },
+    Chunk {
+        keyword: Ident,
+        name: Ident,
+        size: Size,
+    },
+    Depth {
+        keyword: Ident,
+        slots: Size,
+    },
+    /// `budget = bytes;`
+    Budget {
+        keyword: Ident,
+        bytes: Box<Expr>,
+    },
+    Stream {
+        name: Ident,
+        priority: Priority,
+        per_slot: bool,
+        /// `= null`
+        null: bool,
+    },
+    /// `mode = streams` or `mode = graph`
+    Mode {
+        keyword: Ident,
+        graph: bool,
+    },
+    /// `sync = auto` or `sync = manual`
+    Sync {
+        keyword: Ident,
+        manual: bool,
+    },
+    Stage {
+        name: Ident,
+        stream: Option<Ident>,
+        operations: Vec<Operation>,
+        /// Kernels of launches that could not be read: the import of one is not unused.
+        unread: Vec<ExprPath>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostKind {
+    Input,
+    Output,
+    InOut,
+}
+
+/// Where an argument's data are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// In host memory, pageable or page-locked.
+    Host,
+    /// In page-locked host memory.
+    Pinned,
+    /// In page-locked host memory, where kernels read and write them.
+    Mapped,
+    /// On the device.
+    Device,
+}
+
+/// `[T]` or `[T; k]`, and what may follow.
+#[derive(Clone)]
+pub struct Shape {
+    pub element: Type,
+    /// Elements an item, or a chunk where it is `per_chunk`.
+    pub per_item: Option<Expr>,
+    /// `per chunk`: the tokens
+    pub per_chunk: Option<TokenStream>,
+    pub halo: Option<Halo>,
+}
+
+impl Shape {
+    /// `[T]` or `[T; k]`
+    pub fn written(&self) -> String {
+        let element = self.element.to_token_stream();
+        match &self.per_item {
+            Some(per_item) => format!("[{element}; {}]", per_item.to_token_stream()),
+            None => format!("[{element}]"),
+        }
+    }
+
+    /// The numbers in it.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.per_item.iter().chain(self.halo.iter().map(|halo| &*halo.items))
+    }
+}
+
+/// `halo items = edge`
+#[derive(Clone)]
+pub struct Halo {
+    pub keyword: Ident,
+    /// On each side of a chunk.
+    pub items: Box<Expr>,
+    pub edge: Edge,
+}
+
+impl Halo {
+    /// `halo items = edge`
+    pub fn written(&self) -> String {
+        let edge = match self.edge {
+            Edge::Clamp => "clamp",
+            Edge::Zero => "zero",
+            Edge::Wrap => "wrap",
+        };
+        format!("halo {} = {edge}", self.items.to_token_stream())
+    }
+}
+
+/// What lies beyond the first and the last item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    Clamp,
+    Zero,
+    Wrap,
+}
+
+/// `auto` or an expression.
+pub enum Size {
+    Auto,
+    Given(Box<Expr>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    Default,
+    High,
+    Low,
+    Level(i32),
+}
+
+/// An operation of a stage.
+pub enum Operation {
+    Copy(Copy),
+    Launch(Box<Launch>),
+    Fill(Box<Fill>),
+    Call(Box<Invocation>),
+    Host(Box<Invocation>),
+    Then(Box<Then>),
+    Repeat(Box<Repeat>),
+    If(Box<If>),
+    Record(Record),
+    Wait(Wait),
+}
+
+/// `call path(args);` or `host path(args);`
+pub struct Invocation {
+    pub keyword: Ident,
+    pub path: ExprPath,
+    pub args: Vec<Argument>,
+}
+
+/// `then |c| expr;`
+pub struct Then {
+    pub keyword: Ident,
+    pub closure: ExprClosure,
+}
+
+/// `repeat n { … }`
+pub struct Repeat {
+    pub keyword: Ident,
+    pub times: Expr,
+    pub body: Vec<Operation>,
+}
+
+/// `if condition { … } else { … }`
+pub struct If {
+    pub keyword: Token![if],
+    pub condition: Expr,
+    pub body: Vec<Operation>,
+    pub otherwise: Vec<Operation>,
+}
+
+/// `fill buffer = value;`
+pub struct Fill {
+    pub keyword: Ident,
+    pub buffer: Ident,
+    pub value: Expr,
+}
+
+/// `record event;`
+pub struct Record {
+    pub keyword: Ident,
+    pub event: Ident,
+}
+
+/// `wait event;`, `wait event @ previous;` or `wait event @ reuse;`
+pub struct Wait {
+    pub keyword: Ident,
+    pub event: Ident,
+    pub of: WaitOf,
+}
+
+/// Which chunk's event a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitOf {
+    This,
+    Previous,
+    Reuse,
+}
+
+/// `copy from -> to;`
+pub struct Copy {
+    pub keyword: Ident,
+    pub from: Ident,
+    pub to: Ident,
+}
+
+/// `kernel<<<grid, block, shared, stream>>>(args);`
+pub struct Launch {
+    pub kernel: ExprPath,
+    /// Two to four expressions, if the launch is right.
+    pub config: Vec<Expr>,
+    pub args: Vec<Argument>,
+}
+
+/// An argument of a kernel, a routine or a host function.
+pub enum Argument {
+    /// `&name`
+    Read { and: Token![&], name: Ident },
+    /// `&mut name`
+    ReadWrite { and: Token![&], name: Ident },
+    /// `out name`
+    Out { out: Ident, name: Ident },
+    /// Anything else.
+    Scalar(Expr),
+}
+
+impl Argument {
+    /// The buffer it names.
+    pub fn buffer(&self) -> Option<&Ident> {
+        match self {
+            Self::Read { name, .. } | Self::ReadWrite { name, .. } | Self::Out { name, .. } => Some(name),
+            Self::Scalar(_) => None,
+        }
+    }
+}
+
+impl ToTokens for Shape {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.element.to_tokens(tokens);
+        if let Some(per_item) = &self.per_item {
+            per_item.to_tokens(tokens);
+        }
+    }
+}
+
+impl ToTokens for Argument {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Read { and, name } | Self::ReadWrite { and, name } => {
+                and.to_tokens(tokens);
+                name.to_tokens(tokens);
+            }
+            Self::Out { out, name } => {
+                out.to_tokens(tokens);
+                name.to_tokens(tokens);
+            }
+            Self::Scalar(expr) => expr.to_tokens(tokens),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! [`Graphs`]: the graphs of a pipeline, kept from run to run.
+
+use crate::device::Device;
+use crate::driver::{DriverResult, RawGraph};
+use crate::graph::Recording;
+use crate::plan::Priority;
+use crate::stream::{Event, Stream};
+
+/// A graph that is destroyed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Graph {
+    device: Device,
+    pub(super) raw: RawGraph,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is replaced before
+        // that waits in `retired`, and those of a device that does not answer are leaked.
+        let _ = unsafe { self.device.driver().destroy_graph(&self.raw) };
+    }
+}
+
+/// A graph with what it does.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) graph: Graph,
+    pub(super) nodes: Recording,
+    /// How often memory had been freed when it was made.
+    frees: u64,
+}
+
+impl Kept {
+    /// Whether all memory that the graph knows is still what it was.
+    fn is_fresh(&mut self, device: &Device) -> bool {
+        // Before the question: what is freed in between is asked for again the next time.
+        let frees = device.driver().frees();
+        let freed = device.driver().freed_since(self.frees);
+        let fresh = freed.is_some_and(|ranges| !self.nodes.uses_any(&ranges));
+        if fresh {
+            self.frees = frees;
+        }
+        fresh
+    }
+}
+
+/// Where graphs are launched, one after another.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) stream: Stream,
+    /// Recorded after each launch, if a graph is a chunk.
+    pub(super) done: Event,
+    /// Whether `done` stands for a launch that has not been waited for.
+    pub(super) in_flight: bool,
+    /// In the order in which a run, or a chunk, launches them.
+    pub(super) kept: Vec<Option<Kept>>,
+}
+
+/// The graphs of a pipeline, kept from run to run.
+///
+/// They hold addresses of arguments of runs that are over. No graph is launched before it was given the addresses of the
+/// run that launches it.
+#[derive(Debug, Default)]
+pub(super) struct Graphs {
+    pub(super) lanes: Vec<Lane>,
+    /// Replaced in this run, perhaps while they were under way.
+    pub(super) retired: Vec<Graph>,
+}
+
+impl Graphs {
+    /// Makes sure that there are so many lanes.
+    pub(super) fn reserve(&mut self, device: &Device, lanes: usize) -> DriverResult<()> {
+        while self.lanes.len() < lanes {
+            let (stream, done) = (Stream::new(device, Priority::Default)?, Event::new(device)?);
+            self.lanes.push(Lane { stream, done, in_flight: false, kept: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// The streams that graphs are launched on.
+    pub(super) fn streams(&self) -> impl Iterator<Item = &Stream> {
+        self.lanes.iter().map(|lane| &lane.stream)
+    }
+
+    /// The run is over, and its graphs with it.
+    pub(super) fn rest(&mut self) {
+        self.retired.clear();
+        self.lanes.iter_mut().for_each(|lane| lane.in_flight = false);
+    }
+
+    /// Leaves the graphs to the device.
+    pub(super) fn leak(self) {
+        let kept = self.lanes.into_iter().flat_map(|lane| lane.kept).flatten().map(|kept| kept.graph);
+        kept.chain(self.retired).for_each(std::mem::forget);
+    }
+}
+
+/// A graph that does what `nodes` says: the one that was kept, changed where it has to be, or a new one.
+///
+/// # Safety
+/// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
+pub(super) unsafe fn prepared(
+    device: &Device,
+    kept: Option<Kept>,
+    nodes: &Recording,
+    retired: &mut Vec<Graph>,
+) -> DriverResult<Kept> {
+    if let Some(mut kept) = kept {
+        if kept.is_fresh(device) && nodes.same_topology(&kept.nodes) {
+            let changed = nodes.changes(&kept.nodes);
+            if changed.is_empty() {
+                return Ok(kept);
+            }
+            if nodes.can_replace(&kept.nodes, &changed) {
+                // SAFETY: the caller's promise; the topology is the same.
+                match unsafe { device.driver().update_graph(&kept.graph.raw, nodes, &changed) } {
+                    Ok(true) => return Ok(kept),
+                    Ok(false) => {}
+                    Err(error) => {
+                        retired.push(kept.graph);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        retired.push(kept.graph);
+    }
+    let frees = device.driver().frees();
+    // SAFETY: the caller's promise.
+    let raw = unsafe { device.driver().build_graph(nodes)? };
+    Ok(Kept { graph: Graph { device: device.clone(), raw }, nodes: Recording::default(), frees })
+}
