@@ -4,6 +4,14 @@
 //! `THALWEG_FUZZ=1000000` tries more inputs, `THALWEG_SEED=7` begins with another seed.
 
 mod corpus;
+
+/// Says what was tried, past the harness, which keeps what a test that passes prints.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        writeln!(std::io::stderr(), $($text)*).expect("a line on the terminal");
+    }};
+}
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../common/emitted.rs"]
 mod emitted;
@@ -74,8 +82,8 @@ fn fuzz(count: u64, target: &Target<'_>) -> Tally {
             tally.failures.entry(kind).or_insert((0, input)).0 += 1;
         }
     }
-    println!(
-        "{tried} inputs from {} programs: {} sound, {} refused",
+    say!(
+        "{tried} mutated inputs from {} programs: {} sound, {} refused",
         corpus.len(),
         tally.sound,
         tally.refused

@@ -7,6 +7,14 @@
 //! `THALWEG_ORACLE=100000` tries more programs, `THALWEG_SEED=7` begins with another seed.
 
 mod device;
+
+/// Says what was tried, past the harness, which keeps what a test that passes prints.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        writeln!(std::io::stderr(), $($text)*).expect("a line on the terminal");
+    }};
+}
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "../common/emitted.rs"]
 mod emitted;
@@ -82,9 +90,9 @@ fn exactly_what_is_ordered_at_every_depth_is_accepted() {
         tally.count(format!("{} of {source:?}", if mutations == 0 { "as it is" } else { "mutated" }));
         judge(&pipeline, correct, seed, &mut tally);
     }
-    println!("{programs} programs, depths {DEPTHS:?}:");
+    say!("{programs} random programs with events by hand, depths {DEPTHS:?}:");
     for (what, count) in &tally.counts {
-        println!("    {what}: {count}");
+        say!("    {what}: {count}");
     }
     for (kind, (count, first)) in &tally.failures {
         println!("FAILED {count} times: {kind}, first\n{first}\n");
