@@ -197,13 +197,17 @@ macro_rules! view {
             }
         }
 
-        // `#[requires(…)]` asks for the length only.
-        #[allow(clippy::len_without_is_empty, reason = "not a container")]
         impl<T: Pod> $view<T> {
             /// In elements.
             #[inline]
             pub fn len(&self) -> usize {
                 self.len
+            }
+
+            /// Whether there are no elements.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
             }
 
             /// The address of the pointer, as `cuLaunchKernel` takes arguments.

@@ -19,7 +19,9 @@ pub struct Report {
     pub chunk: usize,
     /// Ring slots.
     pub depth: usize,
-    /// Bytes copied from host to device.
+    /// Whether its operations were launched as CUDA graphs.
+    pub graph: bool,
+    /// Bytes copied from host to device; what is used in place is not copied.
     pub bytes_to_device: u64,
     /// Bytes copied from device to host.
     pub bytes_to_host: u64,
@@ -49,13 +51,14 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pipeline, device, items, chunks, chunk, depth, .. } = self;
+        let Self { pipeline, device, items, chunks, chunk, depth, graph, .. } = self;
         let plural = |n: usize| if n == 1 { "" } else { "s" };
         writeln!(
             f,
-            "{pipeline} on {device}: {items} item{} in {chunks} chunk{} of {chunk}, depth {depth}",
+            "{pipeline} on {device}: {items} item{} in {chunks} chunk{} of {chunk}, depth {depth}{}",
             plural(*items),
             plural(*chunks),
+            if *graph { ", in graphs" } else { "" },
         )?;
         writeln!(
             f,

@@ -51,6 +51,7 @@ mended! {
     tw0302: "../../book/src/errors/TW0302.rs",
     tw0303: "../../book/src/errors/TW0303.rs",
     tw0304: "../../book/src/errors/TW0304.rs",
+    tw0305: "../../book/src/errors/TW0305.rs",
     tw0401: "../../book/src/errors/TW0401.rs",
     tw0402: "../../book/src/errors/TW0402.rs",
     tw0403: "../../book/src/errors/TW0403.rs",

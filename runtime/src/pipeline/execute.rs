@@ -72,6 +72,7 @@ impl Call<'_, '_> {
         let start = pipeline.device.driver().clock();
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let arguments = (&*buffers, &*in_place);
+        let graph = recorder.is_some();
         let run = Run::new(pipeline, &staging, &hosts, &host_shapes, arguments, [items, chunk], recorder);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&shared)?;
@@ -128,6 +129,7 @@ impl Call<'_, '_> {
                 chunks,
                 chunk,
                 depth: pipeline.depth,
+                graph,
                 bytes_to_device: totals.to_device,
                 bytes_to_host: totals.to_host,
                 bytes_staged: totals.staged,

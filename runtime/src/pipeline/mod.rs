@@ -293,13 +293,14 @@ fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place 
 fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
     let tag = error.tag;
     let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
-    let kernel = operation.and_then(|o| match plan.operations[o].kind {
-        OperationKind::Launch { kernel } => Some(kernel),
-        OperationKind::Call { routine } => Some(routine),
-        _ => None,
-    });
-    let kind = match (&error.host_body, kernel) {
-        (Some(message), Some(kernel)) => ErrorKind::HostBody { kernel, message: message.clone() },
+    let host_body = |kernel, message| ErrorKind::HostBody { kernel, message };
+    let routine = |routine: &str, message| ErrorKind::Routine {
+        routine: routine.to_owned(),
+        status: format!("it panicked: {message}"),
+    };
+    let kind = match (&error.host_body, operation.map(|o| plan.operations[o].kind)) {
+        (Some(message), Some(OperationKind::Launch { kernel })) => host_body(kernel, message.clone()),
+        (Some(message), Some(OperationKind::Call { routine: name })) => routine(name, message.clone()),
         _ => ErrorKind::Driver(error),
     };
     match operation {

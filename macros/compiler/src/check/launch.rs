@@ -35,7 +35,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
 
 fn limits(launch: &Launch, diagnostics: &mut Diagnostics) {
     let grid_ok = extent("grid", "blocks", &launch.grid, GRID, diagnostics);
-    let block_ok = block(&launch.block, diagnostics);
+    let block_ok = block(&launch.block, &launch.grid, diagnostics);
     if let (true, true, Some(shared)) = (grid_ok, block_ok, &launch.shared)
         && let Some(bytes) = value(shared).filter(|&bytes| bytes > SHARED)
     {
@@ -50,11 +50,14 @@ fn limits(launch: &Launch, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn block(block: &Expr, diagnostics: &mut Diagnostics) -> bool {
+fn block(block: &Expr, grid: &Expr, diagnostics: &mut Diagnostics) -> bool {
     let axes = extents(block);
     let threads = axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(value(axis)?));
     if let Some(threads) = threads.filter(|&threads| threads > THREADS) {
         let help = match (&axes[..], threads / THREADS) {
+            ([_], _) if threads % THREADS == 0 && matches!(grid, Expr::Call(_)) => {
+                "use 1024 threads, here and where the grid is computed".to_owned()
+            }
             ([_], 2) if threads % THREADS == 0 => "use 1024 threads and double the grid".to_owned(),
             ([_], times) if threads % THREADS == 0 => {
                 format!("use 1024 threads and {times} times the grid")

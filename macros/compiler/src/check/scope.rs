@@ -2,14 +2,17 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::visit::Visit;
-use syn::{Expr, ExprPath, Macro};
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprBlock, ExprClosure, ExprField, ExprPath, Macro, Member};
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::Program;
+use crate::resolve::{BlockKind, CallArgument, OperationKind, Program};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let Program { params, hosts, buffers, chunk, depth, budget, .. } = program;
+    if chunk.name.is_none() {
+        nameless_chunk(program, diagnostics);
+    }
     let mut reported: Vec<String> = Vec::new();
     if let (Some(name), shapes) = (&chunk.name, hosts.iter().map(|host| (&host.name, &host.shape))) {
         for (of, shape) in shapes.chain(buffers.iter().map(|buffer| (&buffer.name, &buffer.shape))) {
@@ -55,6 +58,69 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
                 ));
         }
     }
+}
+
+/// `c.len` where no chunk is declared: rustc would only say that there is no `c`.
+fn nameless_chunk(program: &Program, diagnostics: &mut Diagnostics) {
+    let Program { params, operations, blocks, .. } = program;
+    let mut reported: Vec<String> = Vec::new();
+    let mut look = |expr: &Expr| {
+        let mut fields = Fields::default();
+        fields.visit_expr(expr);
+        for name in fields.found {
+            if params.iter().any(|param| param.name == name) || reported.contains(&name.to_string()) {
+                continue;
+            }
+            reported.push(name.to_string());
+            diagnostics
+                .error("TW0305", &name, format!("no chunk is declared that `{name}` could be"))
+                .note("without a declaration the chunk is `auto`, and has no name")
+                .help(format!("declare it: `chunk {name} = auto;`"));
+        }
+    };
+    for operation in operations {
+        match &operation.kind {
+            OperationKind::Fill(fill) => look(&fill.value),
+            OperationKind::Launch(launch) => {
+                [&launch.grid, &launch.block].into_iter().chain(&launch.shared).for_each(&mut look);
+            }
+            _ => {}
+        }
+        for arg in operation.args() {
+            if let CallArgument::Scalar(expr) = arg {
+                look(expr);
+            }
+        }
+    }
+    for block in blocks {
+        if let BlockKind::If(expr) | BlockKind::Repeat(expr) = &block.kind {
+            look(expr);
+        }
+    }
+}
+
+/// Names of one letter of which a field of a chunk is asked. (A longer one is more likely a value of the program's own.)
+#[derive(Default)]
+struct Fields {
+    found: Vec<Ident>,
+}
+
+impl<'ast> Visit<'ast> for Fields {
+    fn visit_expr_field(&mut self, field: &'ast ExprField) {
+        let of_chunk = matches!(&field.member, Member::Named(name) if ["len", "start", "index"].iter().any(|known| name == known));
+        if let Expr::Path(path) = &*field.base
+            && let Some(name) = path.path.get_ident().filter(|name| name.to_string().len() == 1)
+            && of_chunk
+        {
+            self.found.push(name.clone());
+        }
+        visit::visit_expr_field(self, field);
+    }
+
+    /// What is bound in there is its own.
+    fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
+
+    fn visit_expr_block(&mut self, _: &'ast ExprBlock) {}
 }
 
 /// The first place where an expression names `name`, if it does.

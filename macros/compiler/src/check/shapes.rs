@@ -247,7 +247,9 @@ fn extent(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostic
         (true, _) => error.help(format!(
             "write the result to a `device` buffer with a kernel, and copy that to `{destination}`"
         )),
-        (false, Some(_)) => error.help("copy to a new name, which gets the halo too"),
+        (false, Some(_)) => {
+            error.help("copy to a new name, which gets the halo too; what is to have none, a kernel writes")
+        }
         (false, None) => error.help("copy to a new name, which gets no halo"),
     };
     true

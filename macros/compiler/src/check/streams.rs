@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 
 use super::constant::value;
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{Mark, MarkKind, OperationKind, Priority, Program, Stream};
+use crate::resolve::{BufferKind, Mark, MarkKind, OperationKind, Priority, Program, Stream};
 
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 const HARDWARE_QUEUES: u128 = 8;
@@ -17,7 +17,12 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     hardware_queues(program, diagnostics);
     priorities(program, diagnostics);
     callbacks(program, diagnostics);
-    if let Some(slots) = program.depth.given().filter(|slots| value(slots) == Some(1)) {
+    // Without a ring nothing waits for a slot.
+    let has_ring = program
+        .buffers
+        .iter()
+        .any(|buffer| matches!(buffer.kind, BufferKind::Ring | BufferKind::HostScratch));
+    if let Some(slots) = program.depth.given().filter(|slots| has_ring && value(slots) == Some(1)) {
         diagnostics
             .warning("TW0715", slots, "with one ring slot no two chunks overlap")
             .note("each chunk's copies wait until the chunk before has left the slot")

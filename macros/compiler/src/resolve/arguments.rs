@@ -8,7 +8,7 @@ use super::names::Names;
 use super::operations::{Data, find, find_stream, written};
 use super::{BufferKind, CallArgument, HostData, Invocation, Launch, Mode, OperationKind, Program, StreamId};
 use crate::diagnostics::{Diagnostics, similar};
-use crate::syntax::{self, Argument};
+use crate::syntax::{self, Argument, HostKind};
 
 pub(super) fn resolve_launch(
     program: &Program,
@@ -183,7 +183,11 @@ fn out_of_reach(
             Data::Host(_) => error.note("a kernel cannot reach ordinary host memory"),
             _ => error.note("what is declared `host` is for functions on the CPU"),
         };
+        let is_output = matches!(data, Data::Host(id) if program.hosts[id.0].kind == HostKind::Output);
         match mode {
+            _ if is_output && mode != Mode::Write => error.help(format!(
+                "declare it `inout {name}` and copy it first, or write a device buffer and copy that: `copy d_{name} -> {name};`"
+            )),
             Mode::Write => {
                 error.help(format!("write `{written}d_{name}`, and copy that: `copy d_{name} -> {name};`"))
             }
@@ -246,6 +250,12 @@ fn scalar(program: &Program, expr: &Expr, of: Of, diagnostics: &mut Diagnostics)
     }
 }
 
+/// A few names, to choose from.
+fn among<'n>(names: impl Iterator<Item = &'n String>) -> Option<String> {
+    let names: Vec<_> = names.take(6).map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 pub(super) fn unknown(
     program: &Program,
     name: &Ident,
@@ -267,7 +277,10 @@ pub(super) fn unknown(
         error.help(format!("host data with a similar name exists: `{meant}`"));
     } else {
         match wanted {
-            Wanted::Source => error.help(format!("declare it: `input {name}: [f32];`")),
+            Wanted::Source => error.help(match among(buffers.iter().chain(&hosts)) {
+                Some(known) => format!("there are {known}; or declare it: `input {name}: [f32];`"),
+                None => format!("declare it: `input {name}: [f32];`"),
+            }),
             Wanted::Argument => error.help(format!(
                 "copy data to it first: `copy x -> {name};`, or declare it: `device {name}: [f32];`"
             )),

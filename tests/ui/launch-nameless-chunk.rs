@@ -1,0 +1,20 @@
+// A launch asks for the length of a chunk that has no name.
+
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+        stage load { copy x -> dx; copy y -> dy; }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(3.0, &[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}
