@@ -6,9 +6,24 @@ use thalweg::{Error, ErrorKind};
 use thalweg_tests::kernels::{plus_one, summarise, weigh};
 use thalweg_tests::{built, numbers, on_both_devices, read, written};
 
+// ANCHOR: halo
+stream_pipeline! {
+    /// `y[i]` is the weighted sum of the items from `x[i - radius]` to `x[i + radius]`.
+    pipeline Clamped {
+        param radius: usize;
+        input x: [f32] halo radius = clamp;
+        output y: [f32];
+        device dy: [f32];
+        chunk c = 10;
+        stage load { copy x -> dx; }
+        stage weigh { weigh<<<blocks(c.len, 32), 32>>>(c.len as u32, radius as u32, &dx, out dy); }
+        stage store { copy dy -> y; }
+    }
+}
+// ANCHOR_END: halo
+
 macro_rules! weighed {
     ($name:ident, $edge:ident) => {
-        // ANCHOR: halo
         stream_pipeline! {
             pipeline $name {
                 param radius: usize;
@@ -21,10 +36,8 @@ macro_rules! weighed {
                 stage store { copy dy -> y; }
             }
         }
-        // ANCHOR_END: halo
     };
 }
-weighed!(Clamped, clamp);
 weighed!(Padded, zero);
 weighed!(Wrapped, wrap);
 
@@ -183,7 +196,7 @@ stream_pipeline! {
         param start: T;
         input x: [T; K];
         output y: [T; K];
-        carry _last: [T; 1] = start;
+        carry _last: [T; 1] = start; // no stage uses it: the `_` says so
         chunk c = CHUNK;
         depth = 2;
         stage over { copy x -> dx; copy dx -> t; }
@@ -291,7 +304,6 @@ on_both_devices! {
         let (mut bring, mut work, mut fetch) =
             (built!(Bring, device, case), built!(Work, device, case), built!(Fetch, device, case));
         let x = numbers(case.len);
-        // ANCHOR: chained
         let mut on = DeviceBuf::zeroed(device, case.len)?;
         let mut s = DeviceBuf::zeroed(device, 2 * case.chunks().len())?;
         let mut both = DeviceBuf::from_slice(device, &x)?;
@@ -301,7 +313,6 @@ on_both_devices! {
         assert_eq!((on.to_vec()?, s.to_vec()?), (expected.clone(), sums(&expected, case.chunk)), "{case:?}");
 
         let report = work.run(&on, &mut both)?;
-        // ANCHOR_END: chained
         assert_eq!((report.bytes_to_device, report.bytes_to_host), (0, 0));
         for (from, factor) in [(&on, 1.0), (&both, 2.0)] {
             let (report, y) = written!(device, case.pinned_out, vec![f32::NAN; case.len], |y| fetch.run(from, y));
@@ -309,6 +320,24 @@ on_both_devices! {
             assert!(y.iter().zip(&x).all(|(y, x)| *y == factor * (x + 1.0)), "{case:?}");
         }
     }
+}
+
+#[test]
+fn a_chain() -> Result<()> {
+    let device = Device::open()?;
+    // ANCHOR: chained
+    let x = vec![1.0, 2.0, 3.0];
+    let mut on = DeviceBuf::zeroed(&device, 3)?;
+    let mut sums = DeviceBuf::zeroed(&device, 2)?;
+    let mut both = DeviceBuf::zeroed(&device, 3)?;
+    let mut y = vec![0.0; 3];
+
+    Bring::new(&device)?.run(&x, &mut on, &mut sums)?; // x + 1, and its sum and length
+    Work::new(&device)?.run(&on, &mut both)?;
+    Fetch::new(&device)?.run(&both, &mut y)?;
+    assert_eq!((y, sums.to_vec()?), (vec![4.0, 6.0, 8.0], vec![9.0, 3.0]));
+    // ANCHOR_END: chained
+    Ok(())
 }
 
 #[test]
