@@ -3,7 +3,7 @@
 
 use thalweg::prelude::*;
 use thalweg::{Error, ErrorKind};
-use thalweg_tests::kernels::{plus_one, summarise, weigh};
+use thalweg_tests::kernels::{axpy_each, double_all, plus_one, summarise, weigh};
 use thalweg_tests::{built, numbers, on_both_devices, read, written};
 
 // ANCHOR: halo
@@ -141,7 +141,7 @@ stream_pipeline! {
             plus_one<<<blocks(c.len, 32), 32>>>(c.len as u32, &t, out y);
         }
         stage sum { summarise<<<1, 1>>>(c.len as u32, &y, out s); }
-        stage twice { thalweg_tests::kernels::double_all<<<blocks(2 * c.len, 32), 32>>>(2 * c.len as u32, &mut z); }
+        stage twice { double_all<<<blocks(2 * c.len, 32), 32>>>(2 * c.len as u32, &mut z); }
     }
 }
 // ANCHOR_END: mapped
@@ -282,9 +282,9 @@ stream_pipeline! {
         chunk c = 10;
         device t: [f32];
         stage add { plus_one<<<blocks(c.len, 32), 32>>>(c.len as u32, &from, out t); copy t -> both; }
-        stage again { thalweg_tests::kernels::double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut both); }
+        stage again { double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut both); }
         stage read { copy from -> f; copy f -> both; copy both -> f; copy f -> both; }
-        stage double { thalweg_tests::kernels::double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut both); }
+        stage double { double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut both); }
     }
 }
 // ANCHOR_END: chain
@@ -375,10 +375,10 @@ stream_pipeline! {
         stage load on up { copy x -> dx; }
         stage weigh on math {
             weigh<<<blocks(c.len, 32), 32>>>(c.len as u32, 1, &dx, out dy);
-            repeat 2 { if again { thalweg_tests::kernels::double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut dy); } }
-            thalweg_tests::kernels::axpy_each<<<blocks(c.len, 32), 32>>>(c.len as u32, 1.0, &m, &mut dy);
-            thalweg_tests::kernels::axpy_each<<<blocks(c.len, 32), 32>>>(c.len as u32, 1.0, &dy, &mut d);
-            thalweg_tests::kernels::axpy_each<<<1, 32>>>(1, 1.0, &table, &mut total);
+            repeat 2 { if again { double_all<<<blocks(c.len, 32), 32>>>(c.len as u32, &mut dy); } }
+            axpy_each<<<blocks(c.len, 32), 32>>>(c.len as u32, 1.0, &m, &mut dy);
+            axpy_each<<<blocks(c.len, 32), 32>>>(c.len as u32, 1.0, &dy, &mut d);
+            axpy_each<<<1, 32>>>(1, 1.0, &table, &mut total);
         }
         stage down on down { copy dy -> h; host double_on_the_cpu(&mut h); copy h -> dy; }
         stage sum on math { summarise<<<1, 1, 0, math>>>(c.len as u32, &dy, out ds); }
