@@ -676,3 +676,32 @@ fn thalweg_sync_does_without_graphs() {
     let Some(record) = record else { return };
     assert!(!record.contains("cuGraph"), "{record}");
 }
+
+/// Enqueues nothing: what it says is that it might have.
+fn enqueues(queue: &Enqueue<'_>, _: DeviceSlice<'_, f32>) -> Result<()> {
+    assert!(queue.cuda_stream().is_some());
+    Ok(())
+}
+
+stream_pipeline! {
+    pipeline Called {
+        inout y: [f32];
+        stage all { copy y -> dy; call enqueues(&dy); copy dy -> y; }
+    }
+}
+
+/// A routine enqueues by itself, so that it is waited for where it returns.
+#[test]
+fn thalweg_sync_waits_for_routines() {
+    let variables = [("THALWEG_SYNC", "1"), ("THALWEG_FAIL", "cuStreamSynchronize:700:2+")];
+    recorded("thalweg_sync_waits_for_routines", &variables, |device| {
+        let mut pipeline = Called::new(device).expect("the pipeline");
+        let mut y = PinnedBuf::from_slice(device, &[2.0; 25]).expect("pinned memory");
+        let error = pipeline.run(&mut y).expect_err("a fault on the device");
+        assert_eq!(
+            (error.place().operation, error.place().chunk),
+            (Some("call enqueues"), Some(0)),
+            "{error}"
+        );
+    });
+}

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use super::operation::Operation;
 use super::run::Chunk;
 use crate::device::Device;
-use crate::driver::{HostBody, RawFunction, RawLaunch};
+use crate::driver::{DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::aliases;
 use crate::plan::OperationKind;
@@ -29,12 +29,28 @@ impl<'r> Operation<'r> {
     pub fn call(&self, outcome: Result<()>) -> Result<()> {
         match outcome {
             // What the routine has enqueued is on the lane's stream in graph mode: later chunks come after it.
-            Ok(()) => self.direct(|_| Ok(())),
+            Ok(()) => self.direct(|stream| self.waited_for(stream)),
             Err(error) => {
                 self.run.refuse();
                 Err(error.at(self.place()))
             }
         }
+    }
+}
+
+impl Operation<'_> {
+    /// With `THALWEG_SYNC`, waits for what a routine has enqueued: what fails is its own.
+    fn waited_for(&self, stream: RawStream) -> DriverResult<()> {
+        let driver = self.device().driver();
+        if !driver.is_synchronous() {
+            return Ok(());
+        }
+        // SAFETY: the stream lives as long as the run.
+        unsafe { driver.synchronize_stream(stream) }.map_err(|mut error| {
+            let tag = self.tag();
+            error.tag.get_or_insert((tag.operation, tag.chunk));
+            error
+        })
     }
 }
 

@@ -53,22 +53,22 @@ fn null(program: &Program, diagnostics: &mut Diagnostics) {
 /// More streams than the hardware has queues share them.
 fn hardware_queues(program: &Program, diagnostics: &mut Diagnostics) {
     let depth = program.depth.given().map_or(Some(AUTO_DEPTH), value);
-    let used = |index: &usize| program.operations.iter().any(|operation| operation.stream.0 == *index);
-    let mut streams = 0_u128;
-    for index in (0..program.streams.len()).filter(used) {
-        let Stream { name, per_slot, .. } = &program.streams[index];
-        let (before, count) = (streams, if *per_slot { depth.unwrap_or(1) } else { 1 });
-        streams = streams.saturating_add(count);
-        if before <= HARDWARE_QUEUES && streams > HARDWARE_QUEUES {
-            let all = (0..program.streams.len())
-                .filter(used)
-                .map(|index| if program.streams[index].per_slot { depth.unwrap_or(1) } else { 1 })
-                .fold(0_u128, u128::saturating_add);
-            diagnostics
-                .warning("TW0713", name, format!("the pipeline has {all} streams, but a GPU has {HARDWARE_QUEUES} queues for them"))
-                .note("streams that share a queue may wait for each other")
-                .help("put stages that need not overlap on one stream, or set `CUDA_DEVICE_MAX_CONNECTIONS` before the process starts");
+    let used = |index: usize| program.operations.iter().any(|operation| operation.stream.0 == index);
+    let count = |stream: &Stream| if stream.per_slot { depth.unwrap_or(1) } else { 1 };
+    let streams = program.streams.iter().enumerate().filter(|(index, _)| used(*index));
+    let mut all = 0_u128;
+    let mut over = None;
+    for (_, stream) in streams {
+        all = all.saturating_add(count(stream));
+        if all > HARDWARE_QUEUES {
+            over.get_or_insert(&stream.name);
         }
+    }
+    if let Some(name) = over {
+        diagnostics
+            .warning("TW0713", name, format!("the pipeline has {all} streams, but a GPU has {HARDWARE_QUEUES} queues for them"))
+            .note("streams that share a queue may wait for each other")
+            .help("put stages that need not overlap on one stream, or set `CUDA_DEVICE_MAX_CONNECTIONS` before the process starts");
     }
 }
 
