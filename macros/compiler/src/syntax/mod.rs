@@ -5,7 +5,7 @@ mod declaration;
 mod launch;
 mod stage;
 
-use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -18,7 +18,7 @@ use crate::diagnostics::{Diagnostics, similar};
 /// Parses a whole `stream_pipeline! { … }`. Errors go to `diagnostics`; what could be read comes back all the same.
 pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeline> {
     let mut pipeline = None;
-    let parser = |input: ParseStream<'_>| {
+    let mut parser = |input: ParseStream<'_>| {
         let runtime = parse_runtime(input, diagnostics)?;
         let attrs = input.call(Attribute::parse_outer)?;
         let vis: Visibility = input.parse()?;
@@ -42,7 +42,16 @@ pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeli
         pipeline = Some(Pipeline { runtime, attrs, vis, name, generics, items });
         Ok(())
     };
-    if let Err(error) = parser.parse2(input) {
+    // What is missing at the end is missing after the last token, not at the macro's call.
+    let last = input.clone().into_iter().last().map_or_else(Span::call_site, |token| token.span());
+    let mut whole = Group::new(Delimiter::Brace, input);
+    whole.set_span(last);
+    let parser = |input: ParseStream<'_>| {
+        let content;
+        syn::braced!(content in input);
+        parser(&content)
+    };
+    if let Err(error) = parser.parse2(TokenTree::from(whole).into()) {
         // syn also reports what is left in a group after an error in it: the same problem again.
         if pipeline.is_none() || !diagnostics.has_errors() {
             diagnostics.syntax(error);
