@@ -151,8 +151,7 @@ impl Operation<'_> {
             if is_earlier(earlier)
                 && let Some(slot) = staging.slot(index, self.slot)
             {
-                let delivered = self.run.settle(slot, self.slot).map_err(|error| self.failed(error))?;
-                self.run.totals.borrow_mut().arrived[index] += usize::from(delivered);
+                self.settle(slot, index)?;
             }
         }
         Ok(())
@@ -168,8 +167,7 @@ impl Operation<'_> {
                 && let Some(slot) = staging.slot(index, self.slot)
                 && slot.owes_before(self.chunk.index)
             {
-                let delivered = self.run.settle(slot, self.slot).map_err(|error| self.failed(error))?;
-                self.run.totals.borrow_mut().arrived[index] += usize::from(delivered);
+                self.settle(slot, index)?;
             }
         }
         Ok(())
@@ -181,17 +179,16 @@ impl Operation<'_> {
         let Some(slot) = staging.slot(self.index, self.slot).filter(|slot| slot.bytes() >= bytes) else {
             return self.fail(ErrorKind::Skipped);
         };
-        match self.run.settle(slot, self.slot) {
-            Ok(delivered) => {
-                let mut totals = self.run.totals.borrow_mut();
-                totals.staged += bytes as u64;
-                if delivered {
-                    totals.arrived[self.index] += 1;
-                }
-            }
-            Err(error) => return Err(self.failed(error)),
-        }
+        self.settle(slot, self.index)?;
+        self.run.totals.borrow_mut().staged += bytes as u64;
         enqueue(slot)
+    }
+
+    /// Waits until the device is done with the slot of an operation, and counts what is delivered from it.
+    fn settle(&self, slot: &mut Slot, operation: usize) -> Result<()> {
+        let delivered = self.run.settle(slot, self.slot).map_err(|error| self.failed(error))?;
+        self.run.totals.borrow_mut().arrived[operation] += usize::from(delivered);
+        Ok(())
     }
 
     /// The device's copy from or to `slot` is enqueued: marks where it is done.

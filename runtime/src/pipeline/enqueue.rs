@@ -36,9 +36,7 @@ impl<'r> Operation<'r> {
             }
         }
     }
-}
 
-impl Operation<'_> {
     /// With `THALWEG_SYNC`, waits for what a routine has enqueued: what fails is its own.
     fn waited_for(&self, stream: RawStream) -> DriverResult<()> {
         let driver = self.device().driver();

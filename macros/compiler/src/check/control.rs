@@ -6,30 +6,11 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Lifetime};
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{BlockKind, BufferKind, CallArgument, OperationKind, Program, Shape};
+use crate::resolve::{BufferKind, Program, Shape};
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let mut finder = Finder { diagnostics, loops: 0, labels: Vec::new() };
-    for operation in &program.operations {
-        match &operation.kind {
-            OperationKind::Fill(fill) => finder.visit_expr(&fill.value),
-            OperationKind::Launch(launch) => {
-                let values = [&launch.grid, &launch.block].into_iter().chain(&launch.shared);
-                values.for_each(|value| finder.visit_expr(value));
-            }
-            _ => {}
-        }
-        for arg in operation.args() {
-            if let CallArgument::Scalar(expr) = arg {
-                finder.visit_expr(expr);
-            }
-        }
-    }
-    for block in &program.blocks {
-        if let BlockKind::If(expr) | BlockKind::Repeat(expr) = &block.kind {
-            finder.visit_expr(expr);
-        }
-    }
+    program.expressions().into_iter().for_each(|expr| finder.visit_expr(expr));
     let shapes = program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
     shapes.flat_map(Shape::exprs).for_each(|expr| finder.visit_expr(expr));
     for buffer in &program.buffers {

@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, ExprBlock, ExprClosure, ExprField, ExprPath, Macro, Member};
 
 use crate::diagnostics::Diagnostics;
-use crate::resolve::{BlockKind, CallArgument, OperationKind, Program};
+use crate::resolve::Program;
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let Program { params, hosts, buffers, chunk, depth, budget, .. } = program;
@@ -62,9 +62,9 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
 
 /// `c.len` where no chunk is declared: rustc would only say that there is no `c`.
 fn nameless_chunk(program: &Program, diagnostics: &mut Diagnostics) {
-    let Program { params, operations, blocks, .. } = program;
+    let params = &program.params;
     let mut reported: Vec<String> = Vec::new();
-    let mut look = |expr: &Expr| {
+    let look = |expr: &Expr| {
         let mut fields = Fields::default();
         fields.visit_expr(expr);
         for name in fields.found {
@@ -78,25 +78,7 @@ fn nameless_chunk(program: &Program, diagnostics: &mut Diagnostics) {
                 .help(format!("declare it: `chunk {name} = auto;`"));
         }
     };
-    for operation in operations {
-        match &operation.kind {
-            OperationKind::Fill(fill) => look(&fill.value),
-            OperationKind::Launch(launch) => {
-                [&launch.grid, &launch.block].into_iter().chain(&launch.shared).for_each(&mut look);
-            }
-            _ => {}
-        }
-        for arg in operation.args() {
-            if let CallArgument::Scalar(expr) = arg {
-                look(expr);
-            }
-        }
-    }
-    for block in blocks {
-        if let BlockKind::If(expr) | BlockKind::Repeat(expr) = &block.kind {
-            look(expr);
-        }
-    }
+    program.expressions().into_iter().for_each(look);
 }
 
 /// Names of one letter of which a field of a chunk is asked. (A longer one is more likely a value of the program's own.)

@@ -349,6 +349,31 @@ impl Mark {
 }
 
 impl Program {
+    /// The user's expressions in the stages: of operations, and of the `if`s and `repeat`s around them.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        let mut expressions = Vec::new();
+        for operation in &self.operations {
+            match &operation.kind {
+                OperationKind::Fill(fill) => expressions.push(&fill.value),
+                OperationKind::Launch(launch) => {
+                    expressions.extend([&launch.grid, &launch.block]);
+                    expressions.extend(&launch.shared);
+                }
+                _ => {}
+            }
+            expressions.extend(operation.args().iter().filter_map(|arg| match arg {
+                CallArgument::Scalar(expr) => Some(expr),
+                CallArgument::Buffer { .. } => None,
+            }));
+        }
+        for block in &self.blocks {
+            if let BlockKind::If(expr) | BlockKind::Repeat(expr) = &block.kind {
+                expressions.push(expr);
+            }
+        }
+        expressions
+    }
+
     /// The blocks that a block stands in, it among them, from the outside in.
     pub fn within(&self, block: Option<BlockId>) -> Vec<BlockId> {
         let mut within: Vec<_> =
