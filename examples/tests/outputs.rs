@@ -3,20 +3,28 @@
 //! `BLESS=1 cargo test -p thalweg-examples` records anew.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// What the real clock decides is left out of the comparison.
 const VOLATILE: &str = "by this machine's clock";
 
-fn check(example: &str, arguments: &[&str]) {
+/// The built example, on the simulated device.
+fn command(example: &str, arguments: &[&str]) -> Command {
     // `cargo test` builds the examples beside the tests.
     let tests = std::env::current_exe().expect("this test");
     let folder = tests.ancestors().nth(2).expect("the folder of the build").join("examples");
-    let output = Command::new(folder.join(example))
-        .args(arguments)
-        .env("THALWEG_DEVICE", "sim")
-        .output()
-        .unwrap_or_else(|error| panic!("{example}: {error}"));
+    let mut command = Command::new(folder.join(example));
+    command.args(arguments).env("THALWEG_DEVICE", "sim");
+    command
+}
+
+/// What it prints, and how it ends.
+fn output(example: &str, arguments: &[&str]) -> Output {
+    command(example, arguments).output().unwrap_or_else(|error| panic!("{example}: {error}"))
+}
+
+fn check(example: &str, arguments: &[&str]) {
+    let output = output(example, arguments);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let temporary = env!("CARGO_TARGET_TMPDIR");
@@ -51,4 +59,47 @@ fn grayscale() {
 #[test]
 fn celsius() {
     check("celsius", &[]);
+}
+
+#[test]
+fn out_of_core_gemm() {
+    check("out_of_core_gemm", &["300", "1"]);
+}
+
+#[test]
+fn vector_search() {
+    check("vector_search", &[]);
+}
+
+/// The code it ends with, and its last line.
+fn ended(example: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let Output { status, stdout, stderr } = output(example, arguments);
+    let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+    (status.code(), text.lines().last().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn what_has_no_elements_is_done() {
+    let all_right = "100 entries against sums in f64: all right".to_owned();
+    assert_eq!(ended("out_of_core_gemm", &["0"]), (Some(0), all_right.clone()));
+    assert_eq!(ended("out_of_core_gemm", &["1"]), (Some(0), all_right.clone()));
+    assert_eq!(ended("out_of_core_gemm", &["3", "99999999999999999"]), (Some(0), all_right));
+    let all_found = "recall against a plain loop: 1.000".to_owned();
+    assert_eq!(ended("vector_search", &["0"]), (Some(0), all_found.clone()));
+    assert_eq!(ended("vector_search", &["3", "2", "99999999999999999"]), (Some(0), all_found));
+}
+
+#[test]
+fn arguments_that_are_no_numbers_are_refused() {
+    for example in ["out_of_core_gemm", "vector_search"] {
+        for arguments in [&["many"][..], &["-3"], &["8", ""]] {
+            let (code, text) = ended(example, arguments);
+            assert!(
+                code == Some(1) && text.starts_with("Error: \"`"),
+                "{example} {arguments:?}: {code:?} {text}"
+            );
+        }
+    }
+    let text = r#"Error: "so large a matrix has no address""#.to_owned();
+    assert_eq!(ended("out_of_core_gemm", &["99999999999"]), (Some(1), text));
 }

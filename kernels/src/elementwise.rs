@@ -1,10 +1,10 @@
-//! Kernels that work on each element by itself.
+//! `y += a * x`, and what host bodies of kernels with one thread an element share.
 
 use rayon::prelude::*;
 use thalweg::prelude::*;
 
 /// Elements that one CPU thread takes at a time.
-const PIECE: usize = 1 << 14;
+pub(crate) const PIECE: usize = 1 << 14;
 
 // ANCHOR: saxpy
 #[kernels("../cu/saxpy.cu")]
@@ -31,6 +31,10 @@ fn saxpy_on_host(launch: Grid, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
 
 /// The elements that a one-dimensional launch with one thread an element reaches of `n`.
 pub(crate) fn covered(launch: Grid, n: u32) -> usize {
-    let threads = launch.grid_dim[0] as usize * launch.block_dim[0] as usize;
-    threads.min(n as usize)
+    threads(launch).min(n as usize)
+}
+
+/// The threads of a launch along x.
+pub(crate) fn threads(launch: Grid) -> usize {
+    launch.grid_dim[0] as usize * launch.block_dim[0] as usize
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use proc_macro::TokenStream;
+use thalweg_compiler::kernels::{Files, LitStr};
 
 /// Declares a pipeline of CUDA streams, checks it, and makes a type of it with `new`, `options` and `run`.
 ///
@@ -17,17 +18,39 @@ pub fn stream_pipeline(input: TokenStream) -> TokenStream {
 /// See the crate's documentation for an example, and the book for the rules.
 #[proc_macro_attribute]
 pub fn kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    thalweg_compiler::kernels::expand(attribute.into(), item.into(), &read).into()
+    thalweg_compiler::kernels::expand(attribute.into(), item.into(), &Disk).into()
 }
 
-/// The text of a kernel source, whose path is relative to the source file that names it, as with `include_str!`.
-fn read(path: &thalweg_compiler::kernels::LitStr) -> Result<String, String> {
-    let relative = PathBuf::from(path.value());
-    // Editors may have no file for a span; the package's folder is the next best place.
-    let folder = match path.span().unwrap().local_file() {
-        Some(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
-        None => PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("src"),
-    };
-    let full = folder.join(relative);
-    std::fs::read_to_string(&full).map_err(|error| format!("{}: {error}", full.display()))
+/// The files of the machine that compiles. Paths are relative to the source file that names them, as with `include_str!`.
+struct Disk;
+
+impl Disk {
+    /// The path from where the compiler runs.
+    fn path(&self, path: &LitStr) -> PathBuf {
+        Self::beside(path).join(path.value())
+    }
+
+    fn beside(path: &LitStr) -> PathBuf {
+        // Editors may have no file for a span; the package's folder is the next best place.
+        match path.span().unwrap().local_file() {
+            Some(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
+            None => PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("src"),
+        }
+    }
+}
+
+impl Files for Disk {
+    fn read(&self, path: &LitStr) -> Result<Vec<u8>, String> {
+        let full = self.path(path);
+        std::fs::read(&full).map_err(|error| format!("{}: {error}", full.display()))
+    }
+
+    fn folder(&self, path: &LitStr) -> PathBuf {
+        let folder = Self::beside(path);
+        std::path::absolute(&folder).unwrap_or(folder)
+    }
+
+    fn is_folder(&self, path: &LitStr) -> bool {
+        self.path(path).is_dir()
+    }
 }

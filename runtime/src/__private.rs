@@ -1,11 +1,12 @@
 //! What generated code uses. Not part of the interface: it changes without notice.
 
-pub use crate::cuda::compile_for;
+pub use crate::cuda::{Compiled, compilations, compile_for, kernels_in};
 pub use crate::device::Device;
 pub use crate::driver::{Access, HostBody};
 pub use crate::error::Result;
 pub use crate::extent::Constant;
-pub use crate::kernel::{Function, Grid, KernelInfo, KernelModule, Thread};
+pub use crate::function::Function;
+pub use crate::kernel::{Grid, Header, KernelInfo, KernelModule, KernelSource, Thread};
 pub use crate::launch::{
     Kernel, KernelScalar, Launch, Position, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument,
     for_each, host_body,

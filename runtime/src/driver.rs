@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use crate::error::{DriverError, Error};
+use crate::error::{DriverError, Error, ErrorKind};
 use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 
@@ -64,6 +64,50 @@ pub(crate) struct RawFunction {
     pub max_threads_per_block: u32,
     /// Bytes of shared memory that the kernel declares itself.
     pub static_shared: u32,
+    /// If its blocks come in clusters.
+    pub cluster: Option<Cluster>,
+    /// Whether all of its blocks must be on the device at once.
+    pub cooperative: bool,
+}
+
+impl RawFunction {
+    /// A kernel whose blocks know nothing of each other.
+    pub(crate) fn plain(handle: u64, max_threads_per_block: u32, static_shared: u32) -> Self {
+        Self { handle, max_threads_per_block, static_shared, cluster: None, cooperative: false }
+    }
+}
+
+/// How a kernel's blocks come in clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cluster {
+    /// As `[x, y, z]`.
+    pub blocks: [u32; 3],
+    /// Whether the source says so itself, with `__cluster_dims__`: then a launch must not.
+    pub in_source: bool,
+}
+
+/// A kernel on the device.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub function: RawFunction,
+    /// For a kernel with symbols, the module that it has to itself.
+    pub own: Option<RawModule>,
+}
+
+/// A module that one function has to itself.
+#[derive(Debug)]
+pub(crate) struct RawModule {
+    /// The driver's own handle.
+    pub handle: u64,
+    /// In the order of the kernel's declaration; empty on a device that has no variables.
+    pub symbols: Vec<RawSymbol>,
+}
+
+/// A variable of a module.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawSymbol {
+    pub ptr: DevicePtr,
+    pub bytes: usize,
 }
 
 /// Which operation of which chunk an enqueued command belongs to.
@@ -122,8 +166,30 @@ pub(crate) struct Info {
     pub priorities: (i32, i32),
     /// Dynamic plus static shared memory a block may use after opting in, in bytes.
     pub max_shared: u32,
+    /// Whether the blocks of a launch may wait for each other.
+    pub cooperative: bool,
     pub simulated: bool,
 }
+
+impl Info {
+    /// Whether the device has what the kernel's declaration asks for.
+    pub(crate) fn check_kernel(&self, kernel: &KernelInfo) -> Result<(), ErrorKind> {
+        let lacks = |need| {
+            let (device, compute_capability) = (self.name.clone(), self.compute_capability);
+            Err(ErrorKind::DeviceLacks { kernel: kernel.name, need, device, compute_capability })
+        };
+        if kernel.cluster.is_some() && self.compute_capability < CLUSTERS {
+            return lacks("clusters of blocks (compute capability 9.0)");
+        }
+        if kernel.cooperative && !self.cooperative {
+            return lacks("cooperative launches (compute capability 6.0)");
+        }
+        Ok(())
+    }
+}
+
+/// The first compute capability that has clusters.
+pub(crate) const CLUSTERS: (u32, u32) = (9, 0);
 
 pub(crate) type DriverResult<T> = Result<T, DriverError>;
 
@@ -139,6 +205,11 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// Whether the calling thread may wait for the device. A run asks first: what it enqueued and could not wait for would
     /// be lost.
     fn may_wait(&self) -> DriverResult<()> {
+        Ok(())
+    }
+
+    /// Makes the device's context current on the calling thread, for libraries that go by that.
+    fn make_current(&self) -> DriverResult<()> {
         Ok(())
     }
 
@@ -235,8 +306,29 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     ) -> DriverResult<()>;
 
     /// Compiles and loads the kernel's module for this device if that was not done yet, and finds the kernel in it,
-    /// fully loaded: the first launch must not load anything.
-    fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error>;
+    /// fully loaded: the first launch must not load anything. A kernel with symbols gets a module of its own each time.
+    fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error>;
+    /// Unloads a module that a function had to itself.
+    /// # Safety
+    /// `load` made it, it is not unloaded yet, and nothing launched from it is under way.
+    unsafe fn unload(&self, module: &RawModule) -> DriverResult<()>;
+
+    /// The blocks that a cluster of such a launch may have at most.
+    fn largest_cluster(
+        &self,
+        function: &RawFunction,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u32>;
+    /// The blocks of such a launch that can be on the device at once, if nothing else is.
+    fn resident_blocks(
+        &self,
+        function: &RawFunction,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u64>;
 
     /// Launches a kernel, asynchronously. The limits were checked by the caller.
     /// # Safety

@@ -1,10 +1,12 @@
 //! What can go wrong, and where it did.
 
+mod driver;
 mod kind;
 
 use std::fmt;
 
-pub use kind::{DriverError, ErrorKind};
+pub use driver::DriverError;
+pub use kind::ErrorKind;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -98,6 +100,14 @@ impl Error {
         &self.inner.kind
     }
 
+    /// Says what the device reported at the end of a run in which a library failed.
+    pub(crate) fn with_cause(mut self, cause: DriverError) -> Self {
+        if let ErrorKind::Library { device, .. } = &mut self.inner.kind {
+            *device = Some(Box::new(cause));
+        }
+        self
+    }
+
     /// Where it belongs in the pipeline.
     pub fn place(&self) -> &Place {
         &self.inner.place
@@ -141,6 +151,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.inner.kind {
             ErrorKind::Driver(error) => Some(error),
+            ErrorKind::Library { device: Some(error), .. } => Some(&**error),
             _ => None,
         }
     }

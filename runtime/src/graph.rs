@@ -225,14 +225,26 @@ impl Recording {
     }
 
     /// Whether a graph of `other` can become one of this by changing these nodes. Of a fill with more than one word that is
-    /// not known: how many memsets it takes depends on the pattern.
+    /// not known: how many memsets it takes depends on the pattern. Clusters and cooperation are the node's for good: it
+    /// can launch another kernel only if neither has any.
     pub fn can_replace(&self, other: &Self, changed: &[u32]) -> bool {
+        let same_blocks = |mine: &Node, theirs: &Node| match (mine.work, theirs.work) {
+            (Work::Launch(mine), Work::Launch(theirs)) => {
+                let plain = |function: RawFunction| function.cluster.is_none() && !function.cooperative;
+                mine.function.handle == theirs.function.handle
+                    || plain(mine.function) && plain(theirs.function)
+            }
+            _ => true,
+        };
         let one_word = |recording: &Self, node: &Node| match node.work {
             Work::Fill { pattern, .. } => matches!(recording.pattern(pattern).len(), 1 | 2 | 4),
             _ => true,
         };
         let mut changed = changed.iter().map(|&index| index as usize);
-        changed.all(|index| one_word(self, &self.nodes[index]) && one_word(other, &other.nodes[index]))
+        changed.all(|index| {
+            let (mine, theirs) = (&self.nodes[index], &other.nodes[index]);
+            one_word(self, mine) && one_word(other, theirs) && same_blocks(mine, theirs)
+        })
     }
 
     fn same_work(&self, mine: &Node, other: &Self, theirs: &Node) -> bool {
@@ -275,7 +287,7 @@ mod tests {
     }
 
     fn launch(recording: &mut Recording, number: u32, pair: (u64, u64)) -> Work {
-        let function = RawFunction { handle: 7, max_threads_per_block: 1, static_shared: 0 };
+        let function = RawFunction::plain(7, 1, 0);
         let pair = [pair.0, pair.1];
         let mut params = [(&raw const number).cast_mut().cast(), (&raw const pair).cast_mut().cast()];
         let launch = RawLaunch {

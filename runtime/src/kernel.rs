@@ -1,8 +1,4 @@
-//! Kernels as the rest of the runtime sees them: sources, launch configurations, threads on the host.
-
-use crate::device::Device;
-use crate::driver::RawFunction;
-use crate::error::{ErrorKind, Result};
+//! Kernels as the rest of the runtime sees them: sources, declarations, threads on the host.
 
 /// A kernel source, as `#[kernels("saxpy.cu")]` embeds it.
 #[derive(Debug)]
@@ -10,22 +6,169 @@ use crate::error::{ErrorKind, Result};
 pub struct KernelModule {
     /// The path as the user wrote it.
     pub file: &'static str,
-    /// The source text.
-    pub source: &'static str,
+    /// What is in the file.
+    pub source: KernelSource,
+    /// The path of the file in the tree that [`headers`](Self::headers) are in.
+    pub path: &'static str,
+    /// The files that it includes, and those that they include.
+    pub headers: &'static [Header],
+    /// The folders of that tree to look for included files in, in order.
+    pub include: &'static [&'static str],
+    /// For NVRTC, after those that this crate gives.
+    pub options: &'static [&'static str],
+    /// The name expressions to instantiate, `reduce<float>`.
+    pub instances: &'static [&'static str],
+}
+
+/// What a kernel source is.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub enum KernelSource {
+    /// CUDA C++, for NVRTC to compile.
+    Cuda(&'static str),
+    /// PTX, a cubin or a fatbin, for the driver to load.
+    Image(&'static [u8]),
+}
+
+/// A file that a kernel source includes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Header {
+    /// From the root of a tree that holds all files of the source, with `/` and without `..`.
+    pub path: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+}
+
+impl KernelModule {
+    /// CUDA C++.
+    pub const fn cuda(file: &'static str, source: &'static str) -> Self {
+        Self::new(file, KernelSource::Cuda(source))
+    }
+
+    /// PTX, a cubin or a fatbin.
+    pub const fn image(file: &'static str, image: &'static [u8]) -> Self {
+        Self::new(file, KernelSource::Image(image))
+    }
+
+    const fn new(file: &'static str, source: KernelSource) -> Self {
+        Self { file, source, path: file_name(file), headers: &[], include: &[], options: &[], instances: &[] }
+    }
+
+    /// The file's own place in a tree, the files that it includes, and the folders to look for them in.
+    #[must_use]
+    pub const fn including(
+        self,
+        path: &'static str,
+        headers: &'static [Header],
+        include: &'static [&'static str],
+    ) -> Self {
+        Self { path, headers, include, ..self }
+    }
+
+    /// Further options of NVRTC.
+    #[must_use]
+    pub const fn options(self, options: &'static [&'static str]) -> Self {
+        Self { options, ..self }
+    }
+
+    /// The name expressions to instantiate.
+    #[must_use]
+    pub const fn instances(self, instances: &'static [&'static str]) -> Self {
+        Self { instances, ..self }
+    }
+}
+
+/// The part of a path after its last folder.
+const fn file_name(path: &'static str) -> &'static str {
+    let mut start = path.len();
+    while start > 0 && !matches!(path.as_bytes()[start - 1], b'/' | b'\\') {
+        start -= 1;
+    }
+    path.split_at(start).1
 }
 
 /// What `#[kernels]` knows of one kernel.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct KernelInfo {
-    /// Its name in the source.
+    /// Its name in Rust, and in the source if it is no instance of a template.
     pub name: &'static str,
+    /// Its name expression, if it is an instance of a template; one of the module's [`instances`](KernelModule::instances).
+    pub instance: Option<&'static str>,
     /// Its source.
     pub module: &'static KernelModule,
+    /// The size of each of its parameters in the source, in bytes, in order.
+    pub parameters: &'static [usize],
+    /// The module's variables that launches give as arguments.
+    pub symbols: &'static [&'static str],
     /// The first value of its `__launch_bounds__`, in threads.
     pub max_threads_per_block: Option<u32>,
+    /// Blocks in a cluster, as `[x, y, z]`, if launches must ask for clusters.
+    pub cluster: Option<[u32; 3]>,
+    /// Whether its blocks wait for each other, so that all of them must be on the device at once.
+    pub cooperative: bool,
     /// Whether it has a host body, without which the simulated device cannot run it.
     pub has_host_body: bool,
+}
+
+impl KernelInfo {
+    /// A kernel that has a name and nothing else.
+    pub const fn new(name: &'static str, module: &'static KernelModule) -> Self {
+        Self {
+            name,
+            instance: None,
+            module,
+            parameters: &[],
+            symbols: &[],
+            max_threads_per_block: None,
+            cluster: None,
+            cooperative: false,
+            has_host_body: false,
+        }
+    }
+
+    /// An instance of a template.
+    #[must_use]
+    pub const fn instance(self, instance: &'static str) -> Self {
+        Self { instance: Some(instance), ..self }
+    }
+
+    /// The sizes of its parameters, in bytes.
+    #[must_use]
+    pub const fn parameters(self, parameters: &'static [usize]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    /// The module's variables that launches give as arguments.
+    #[must_use]
+    pub const fn symbols(self, symbols: &'static [&'static str]) -> Self {
+        Self { symbols, ..self }
+    }
+
+    /// `__launch_bounds__(threads)`.
+    #[must_use]
+    pub const fn launch_bounds(self, threads: u32) -> Self {
+        Self { max_threads_per_block: Some(threads), ..self }
+    }
+
+    /// Launched in clusters of so many blocks.
+    #[must_use]
+    pub const fn cluster(self, blocks: [u32; 3]) -> Self {
+        Self { cluster: Some(blocks), ..self }
+    }
+
+    /// Launched with all of its blocks on the device at once.
+    #[must_use]
+    pub const fn cooperative(self) -> Self {
+        Self { cooperative: true, ..self }
+    }
+
+    /// It has a host body.
+    #[must_use]
+    pub const fn on_host(self) -> Self {
+        Self { has_host_body: true, ..self }
+    }
 }
 
 /// The position of one thread in a launch: what a kernel's host body gets in place of `threadIdx` and `blockIdx`.
@@ -118,63 +261,14 @@ pub const fn blocks(items: usize, block: u32) -> u32 {
     }
 }
 
-/// A kernel that is loaded on a device. Types made by `#[kernels]` hold one.
-#[derive(Debug, Clone)]
-#[doc(hidden)]
-pub struct Function {
-    pub(crate) device: Device,
-    pub(crate) raw: RawFunction,
-    pub(crate) name: &'static str,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Function {
-    /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
-    ///
-    /// # Errors
-    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the kernel has
-    /// no host body.
-    pub fn load(device: &Device, kernel: &'static KernelInfo) -> Result<Self> {
-        let raw = device.driver().load(kernel)?;
-        Ok(Self { device: device.clone(), raw, name: kernel.name })
-    }
-}
-
-/// CUDA's limits on one launch, whatever the device.
-pub(crate) fn check_limits(
-    function: &Function,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-) -> Result<(), ErrorKind> {
-    let limit = |what, value: u64, limit: u64| {
-        Err(ErrorKind::LaunchLimit { kernel: function.name, what, value, limit })
-    };
-    let names = [
-        ("grid.x", "block.x", 2_147_483_647, 1024),
-        ("grid.y", "block.y", 65_535, 1024),
-        ("grid.z", "block.z", 65_535, 64),
-    ];
-    for (axis, (grid_name, block_name, grid_limit, block_limit)) in names.into_iter().enumerate() {
-        for (name, value, most) in
-            [(grid_name, grid[axis], grid_limit), (block_name, block[axis], block_limit)]
-        {
-            if value == 0 {
-                return limit(name, 0, 1);
-            }
-            if value > most {
-                return limit(name, value.into(), most.into());
-            }
+    #[test]
+    fn a_source_alone_is_at_the_root_of_its_tree() {
+        for (file, path) in [("k.cu", "k.cu"), ("../cu/k.cu", "k.cu"), ("a\\k.cu", "k.cu"), ("", "")] {
+            assert_eq!(KernelModule::cuda(file, "").path, path);
         }
     }
-    let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
-    let most = u64::from(function.raw.max_threads_per_block);
-    if threads > most {
-        return limit("threads per block", threads, most);
-    }
-    let bytes = u64::from(shared) + u64::from(function.raw.static_shared);
-    let most = u64::from(function.device.driver().info().max_shared);
-    if bytes > most {
-        return limit("shared memory in bytes", bytes, most);
-    }
-    Ok(())
 }

@@ -7,7 +7,8 @@ use bytemuck::{NoUninit, Pod};
 
 use crate::driver::{DevicePtr, RawLaunch};
 use crate::error::{ErrorKind, Result};
-use crate::kernel::{Function, Grid, Thread, check_limits};
+use crate::function::{Function, check_limits};
+use crate::kernel::{Grid, Thread};
 use crate::pipeline::Operation;
 
 pub use crate::driver::{Access, HostBody};
@@ -354,20 +355,23 @@ impl Launch<'_> {
         if holds { Ok(()) } else { self.operation.fail(ErrorKind::Requires { kernel, condition }) }
     }
 
-    /// Enqueues the kernel on the operation's stream.
+    /// Enqueues the kernel on the operation's stream. `symbols` is what the module's variables hold, in the order of the
+    /// kernel's declaration; they are among `accesses` too.
     ///
     /// # Safety
     /// `params` are the kernel's parameters, in order, of `sizes` initialised bytes, and the kernel stays within
     /// `accesses`.
     ///
     /// # Errors
-    /// The configuration is outside the limits, two of `accesses` overlap and one writes, or the driver refuses.
+    /// The configuration is outside the limits, two of `accesses` overlap and one writes, `symbols` are not what earlier
+    /// launches of the run have given, or the driver refuses.
     pub unsafe fn enqueue(
         self,
         function: &Function,
         params: &mut [*mut c_void],
         sizes: &[usize],
         accesses: &[Access],
+        symbols: &[Access],
         host: &dyn Fn(Grid) -> HostBody,
     ) -> Result<()> {
         let Self { operation, grid, block, shared } = self;
@@ -385,6 +389,7 @@ impl Launch<'_> {
         if !accesses.iter().all(|access| operation.owns(access)) {
             return operation.fail(ErrorKind::Skipped);
         }
+        operation.give_symbols(function, symbols)?;
         let launch = RawLaunch {
             function: function.raw,
             grid,

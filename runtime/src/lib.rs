@@ -54,16 +54,29 @@
 //!
 //! Exactly one of `cuda-13` (default), `cuda-12` and `cuda-11`: the release of CUDA whose driver interface is used.
 //! Nothing of CUDA is needed to build; the driver and NVRTC are looked for when the program runs.
+//!
+//! CUDA's libraries, as routines that a pipeline calls, are off by default. Each is looked for when it is first used; on the
+//! simulated device a Rust library computes the same, and CUDA's is not needed.
+//!
+//! | feature | gives | needs on a GPU | simulated with |
+//! | --- | --- | --- | --- |
+//! | `cublas` | the module `cublas`: matrix products | cuBLAS and cuBLASLt | `matrixmultiply` |
+//! | `cufft` | the module `cufft`: Fourier transforms | cuFFT | `rustfft`, `realfft` |
+//! | `curand` | the module `curand`: random numbers | cuRAND | |
+//! | `cudnn` | the module `cudnn`: layers of neural networks | cuDNN 8 or 9 | |
 
 mod cuda;
 mod device;
 mod driver;
 mod error;
 mod extent;
+mod function;
 mod graph;
 mod kernel;
 mod launch;
+mod libraries;
 mod memory;
+mod part;
 mod pipeline;
 mod plan;
 mod report;
@@ -94,13 +107,27 @@ pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
 pub use extent::{Axis, Extent};
+/// The crate behind the elements `f16` and `bf16`.
+pub use half;
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
+/// Matrix products by cuBLAS and cuBLASLt. Needs the feature `cublas`.
+#[cfg(feature = "cublas")]
+pub use libraries::cublas;
+/// Layers of neural networks by cuDNN. Needs the feature `cudnn`.
+#[cfg(feature = "cudnn")]
+pub use libraries::cudnn;
+/// Fourier transforms by cuFFT. Needs the feature `cufft`.
+#[cfg(feature = "cufft")]
+pub use libraries::cufft;
+/// Random numbers by cuRAND. Needs the feature `curand`.
+#[cfg(feature = "curand")]
+pub use libraries::curand;
 pub use memory::{
     DeviceBuf, DeviceInOut, DeviceInput, DeviceOutput, InOut, Input, MappedInOut, MappedInput, MappedOutput,
-    Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput,
+    Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput, PinnedSlice, PinnedSliceMut,
 };
-pub use pipeline::{Chunk, Enqueue, HostValue, Options, Outcome, Times};
+pub use pipeline::{Chunk, Enqueue, HostValue, Options, Outcome, State, Times};
 pub use plan::{
     BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,
     Plan, Priority, StreamPlan, WaitPlan,
@@ -119,12 +146,28 @@ pub const GIB: usize = 1 << 30;
 /// Declares kernels of a CUDA C++ file: `#[kernels("saxpy.cu")] unsafe extern "CUDA" { … }`.
 ///
 /// The path is relative to the Rust file. Each `safe fn` becomes a type of its name that pipelines launch. The compiler
-/// compares it with the `extern "C" __global__` prototype in the file: `&[T]` is `const T*`, `&mut [T]` and `Out<[T]>`
-/// are `T*`, everything else goes by value.
+/// compares it with the `extern "C" __global__` prototype in the file or in one that it includes: `&[T]` is `const T*`,
+/// `&mut [T]` and `Out<[T]>` are `T*`, everything else goes by value. Of structs it compares size and alignment.
 ///
-/// - `#[host(function)]` names what the simulated device runs: a function of a [`Thread`] or a [`Grid`], and the
-///   kernel's parameters with slices for pointers.
-/// - `#[requires(condition)]` is checked at each launch.
+/// A `.ptx`, a `.cubin` or a `.fatbin` is embedded as it is.
+///
+/// | argument | meaning |
+/// | --- | --- |
+/// | `include("include", "../vendor")` | folders to look for included files in; those files are embedded too |
+/// | `options("--use_fast_math", "-DTILE=16")` | options of NVRTC, each a string of its own |
+/// | `crate = path` | where this crate is, if it is renamed |
+///
+/// | on a kernel | meaning |
+/// | --- | --- |
+/// | `#[host(function)]` | what the simulated device runs: a function of a [`Thread`] or a [`Grid`], and the kernel's parameters with slices for pointers |
+/// | `#[requires(condition)]` | checked at each launch |
+/// | `#[instantiate("reduce<float, 256>")]` | an instance of a template, or a function without `extern "C"`, as C++ would name it; the Rust name is free |
+/// | `#[cluster(2)]` `#[cluster(2, 2, 1)]` | launched in clusters of so many blocks; not needed where the source has `__cluster_dims__` |
+/// | `#[cooperative]` | all blocks are on the device at once, so that they may wait for each other |
+///
+/// | on a parameter `&[T]` | meaning |
+/// | --- | --- |
+/// | `#[symbol]` `#[symbol("name")]` | no parameter in the source but a `__constant__` or `__device__` variable; launches pass a `resident`, whose bytes are copied there once a run |
 ///
 /// `unsafe` means: the signatures are true, and each kernel touches nothing outside its slices if its conditions hold.
 ///
@@ -149,8 +192,6 @@ pub const GIB: usize = 1 << 30;
 ///     }
 /// }
 /// ```
-///
-/// `#[kernels("saxpy.cu", crate = path)]` says where this crate is, if it is renamed.
 pub use thalweg_macros::kernels;
 
 /// Declares a pipeline and makes a type of it, with `new`, `options`, `run` and the constant `PLAN`.
@@ -168,6 +209,7 @@ pub use thalweg_macros::kernels;
 /// | `output s: [T; k] per chunk;` | `k` elements for each chunk |
 /// | `device t: [T; k];` `host h: [T; k];` | scratch on the device or in page-locked host memory, one of it for each ring slot |
 /// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
+/// | `resident w: device [T];` `carry acc: device [T; k];` | likewise of a [`DeviceBuf`], which stays where it is |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
 /// | `depth = 3;` `budget = 2 * GIB;` | ring slots; device memory that the ring may take |
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |

@@ -1,8 +1,13 @@
 //! What the tests share: kernels, checks of errors, and the devices and ring shapes that every pipeline must be right on.
 
+pub mod compare;
 pub mod errors;
 pub mod graphs;
 pub mod kernels;
+pub mod launches;
+pub mod loading;
+pub mod random;
+pub mod stubs;
 
 use thalweg::prelude::*;
 

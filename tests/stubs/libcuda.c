@@ -7,7 +7,7 @@
  * memory) and the setting of the current context are left out. Objects have names in the order of their creation,
  * which no run changes: streams s1, s2, ...; events e1, ...; modules m1, ...; graphs g1, ..., their nodes n1, ... and
  * what is launched of them x1, ...; device memory d1, ...; page-locked memory h1, ..., and h1+64 for an address inside
- * it. A kernel goes by its own name, the legacy null stream by `null`. A call that fails ends in ` -> code`.
+ * it. A module's variable is device memory. A kernel goes by its own name, the legacy null stream by `null`. A call that fails ends in ` -> code`.
  *
  * Everything happens at once, at the call: copies copy, launches do nothing, waits return, host functions are called, on
  * a thread of their own. But a wait for a word of memory only holds up the next call that has to do with its stream.
@@ -20,6 +20,9 @@
  * THALWEG_MEMORY=bytes     memory of each device; 1 GiB if not set
  * THALWEG_DEAF=n           the n-th host function (from 1) and those that follow are never called
  * THALWEG_NO_MEMORY_WAIT=1 no device can wait for a word of memory
+ * THALWEG_CAPABILITY=n     compute capability of each device; 90 if not set
+ * THALWEG_NO_COOPERATION=1 no device has cooperative launches
+ * THALWEG_PARAMETERS=4,8   the sizes of every kernel's parameters; the driver cannot tell them if not set
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -50,6 +53,9 @@ static const struct { int code; const char *name, *description; } errors[] = {
     {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -67,8 +73,17 @@ enum {
     COMPUTE_CAPABILITY_MAJOR = 75,
     COMPUTE_CAPABILITY_MINOR = 76,
     MAX_SHARED_PER_BLOCK_OPTIN = 97,
+    COOPERATIVE_LAUNCH = 95,
 };
-enum { FUNCTION_MAX_THREADS = 0, FUNCTION_STATIC_SHARED = 1 };
+enum { MULTIPROCESSORS = 132, THREADS_PER_MULTIPROCESSOR = 2048, BLOCKS_PER_MULTIPROCESSOR = 32 };
+enum {
+    FUNCTION_MAX_THREADS = 0,
+    FUNCTION_STATIC_SHARED = 1,
+    FUNCTION_CLUSTER_WIDTH = 11,
+    FUNCTION_CLUSTER_DEPTH = 13,
+    FUNCTION_NON_PORTABLE_CLUSTER = 14,
+};
+enum { PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16 };
 
 enum { MOST_GPUS = 8, LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
@@ -82,9 +97,11 @@ typedef struct Object {
     char *memory; /* of 'd' and 'h'; the image of 'm' */
     size_t bytes;
     char name[64]; /* of 'f' */
+    unsigned cluster[3]; /* of 'f': the `__cluster_dims__` of its source, or 0 */
+    int non_portable; /* of 'f': whether its clusters may be larger than the portable ones */
     const uint32_t *word; /* what 's' waits for, to be `value` or further on */
     uint32_t value;
-    struct Object *graph; /* of 'n' and 'x' */
+    struct Object *graph; /* of 'n' and 'x'; of a 'd' that is a variable its module */
     struct Node *work; /* of 'n'; of 'x' for each of the graph's nodes, in the order of their creation */
 } Object;
 
@@ -242,6 +259,16 @@ static CUresult done_quietly(CUresult code) {
 
 static void begin(void) { pthread_mutex_lock(&lock); }
 
+/* For stubs of other libraries: writes the name of a stream or an address ('s', 'd') to `name`, of 32 bytes. Gives whether
+ * the thread has a current context. */
+int thalweg_stub_name(char kind, uintptr_t handle, char *name) {
+    begin();
+    snprintf(name, 32, "%s", handle ? name_of(kind, handle) : "-");
+    int ready = current && current->retained;
+    done_quietly(SUCCESS);
+    return ready;
+}
+
 /* --- the driver and its errors --- */
 
 CUresult cuInit(unsigned flags) {
@@ -269,6 +296,11 @@ CUresult cuGetErrorName(CUresult error, const char **text) { return error_text(e
 CUresult cuGetErrorString(CUresult error, const char **text) { return error_text(error, text, 1); }
 
 /* --- devices --- */
+
+CUresult cuDriverGetVersion(int *version) {
+    *version = 12080;
+    return SUCCESS;
+}
 
 CUresult cuDeviceGetCount(int *count) {
     begin();
@@ -312,9 +344,10 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     if (code) return done_quietly(code);
     switch (attribute) {
     case MAX_SHARED_PER_BLOCK: *value = 48 << 10; break;
-    case MULTIPROCESSOR_COUNT: *value = 132; break;
-    case COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-    case COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case MULTIPROCESSOR_COUNT: *value = MULTIPROCESSORS; break;
+    case COMPUTE_CAPABILITY_MAJOR: *value = (int)from_environment("THALWEG_CAPABILITY", 90) / 10; break;
+    case COMPUTE_CAPABILITY_MINOR: *value = (int)from_environment("THALWEG_CAPABILITY", 90) % 10; break;
+    case COOPERATIVE_LAUNCH: *value = !from_environment("THALWEG_NO_COOPERATION", 0); break;
     case MAX_SHARED_PER_BLOCK_OPTIN: *value = 227 << 10; break;
     default: code = INVALID_VALUE;
     }
@@ -633,23 +666,29 @@ CUresult cuMemsetD2D32Async(
 
 /* --- modules and kernels --- */
 
-/* The image is what the NVRTC stub makes: a line `stub image`, then the source. */
-CUresult cuModuleLoadData(void **module, const void *image) {
+/* The image is PTX, or what the NVRTC stub makes: a line `stub image`, then the source. The options are a buffer for what
+ * is wrong, and its size. */
+CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options, void **values) {
+    enum { ERROR_LOG = 5, ERROR_LOG_BYTES = 6 };
     begin();
     CUresult code = ready(__func__);
-    if (!code && strncmp(image, "stub image\n", 11)) code = INVALID_IMAGE;
-    if (code) return done(code, "cuModuleLoadData");
+    if (!code && (count != 2 || options[0] != ERROR_LOG || options[1] != ERROR_LOG_BYTES)) code = INVALID_VALUE;
+    if (!code && strncmp(image, "stub image\n", 11) && !strstr(image, ".version")) code = INVALID_IMAGE;
+    if (code && count) snprintf(values[0], (size_t)values[1], "%s", strstr(image, ".version") ? "stub: no good PTX" : "");
+    if (code) return done(code, "cuModuleLoadDataEx");
     Object *object = create('m');
     object->memory = strdup(image);
     if (!object->memory) abort();
     *module = object;
-    return done(code, "cuModuleLoadData m%u", object->number);
+    return done(code, "cuModuleLoadDataEx m%u", object->number);
 }
 
 CUresult cuModuleUnload(Object *module) {
     begin();
     const char *name = NAME('m', module);
     CUresult code = with(__func__, 'm', module);
+    for (Object *o = objects; !code && o; o = o->older)
+        if (o->kind == 'd' && o->live && o->graph == module) release(o);
     if (!code) release(module);
     return done(code, "cuModuleUnload %s", name);
 }
@@ -671,9 +710,47 @@ CUresult cuModuleGetFunction(void **function, Object *module, const char *name) 
     if (!code) {
         Object *object = create('f');
         snprintf(object->name, sizeof object->name, "%s", name);
+        for (const char *at = module->memory; (at = strstr(at, "__cluster_dims__(")); at++) {
+            unsigned n[3];
+            char of[64];
+            int read = sscanf(at, "__cluster_dims__(%u, %u, %u) %63[^ (]", n, n + 1, n + 2, of);
+            if (read == 4 && !strcmp(of, name)) memcpy(object->cluster, n, sizeof n);
+        }
         *function = object;
     }
     return done(code, "cuModuleGetFunction %s %s", NAME('m', module), name);
+}
+
+/* A variable `float name[n]`. */
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, Object *module, const char *name) {
+    begin();
+    CUresult code = with(__func__, 'm', module);
+    char declaration[128];
+    snprintf(declaration, sizeof declaration, "float %s[", name);
+    const char *found = code ? NULL : strstr(module->memory, declaration);
+    if (!code && !found) code = NOT_FOUND;
+    if (code) return done(code, "cuModuleGetGlobal %s %s", NAME('m', module), name);
+    *bytes = 4 * strtoul(found + strlen(declaration), NULL, 10);
+    Object *object = allocate('d', *bytes, 0xcc);
+    if (!object) abort();
+    object->graph = module;
+    *address = (uintptr_t)object->memory;
+    return done(code, "cuModuleGetGlobal m%u %s d%u %zu", module->number, name, object->number, *bytes);
+}
+
+CUresult cuFuncGetParamInfo(Object *function, size_t index, size_t *offset, size_t *bytes) {
+    begin();
+    CUresult code = with(__func__, 'f', function);
+    const char *sizes = getenv("THALWEG_PARAMETERS");
+    if (!code && !sizes) code = NOT_SUPPORTED;
+    *offset = 0;
+    for (; !code && *sizes && index; index--) {
+        sizes += strcspn(sizes, ",");
+        sizes += *sizes == ',';
+    }
+    if (!code && !*sizes) code = INVALID_VALUE;
+    if (!code) *bytes = strtoul(sizes, NULL, 10);
+    return done_quietly(code);
 }
 
 CUresult cuFuncLoad(Object *function) {
@@ -689,7 +766,9 @@ CUresult cuFuncGetAttribute(int *value, int attribute, Object *function) {
     switch (attribute) {
     case FUNCTION_MAX_THREADS: *value = 1024; break;
     case FUNCTION_STATIC_SHARED: *value = 0; break;
-    default: code = INVALID_VALUE;
+    default:
+        if (attribute < FUNCTION_CLUSTER_WIDTH || attribute > FUNCTION_CLUSTER_DEPTH) code = INVALID_VALUE;
+        else *value = (int)function->cluster[attribute - FUNCTION_CLUSTER_WIDTH];
     }
     return done_quietly(code);
 }
@@ -698,7 +777,83 @@ CUresult cuFuncSetAttribute(Object *function, int attribute, int value) {
     begin();
     CUresult code = with(__func__, 'f', function);
     const char *name = code == INVALID_HANDLE ? "f?" : function->name;
+    if (!code && attribute == FUNCTION_NON_PORTABLE_CLUSTER) function->non_portable = value;
     return done(code, "cuFuncSetAttribute %s %d %d", name, attribute, value);
+}
+
+/* As CUDA has them. */
+typedef struct {
+    int id;
+    char pad[4];
+    union {
+        char all[64];
+        int cooperative;
+        unsigned cluster[3];
+    } value;
+} Attribute;
+
+typedef struct {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+    Object *stream;
+    const Attribute *attributes;
+    unsigned count;
+} Config;
+
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
+
+/* Words of a line: ` cluster=(2, 1, 1)`. */
+static const char *attribute_text(int id, const void *value) {
+    static char text[64];
+    const unsigned *n = value;
+    if (id == ATTRIBUTE_CLUSTER) snprintf(text, sizeof text, " cluster=(%u, %u, %u)", n[0], n[1], n[2]);
+    else if (id == ATTRIBUTE_COOPERATIVE) snprintf(text, sizeof text, " cooperative=%u", *n);
+    else snprintf(text, sizeof text, " attribute %d", id);
+    return text;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Object *function, int block, size_t shared) {
+    begin();
+    CUresult code = with(__func__, 'f', function);
+    (void)shared;
+    if (!code && block < 1) code = INVALID_VALUE;
+    if (!code) *blocks = THREADS_PER_MULTIPROCESSOR / block;
+    if (!code && *blocks > BLOCKS_PER_MULTIPROCESSOR) *blocks = BLOCKS_PER_MULTIPROCESSOR;
+    return done_quietly(code);
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *blocks, Object *function, const Config *config) {
+    begin();
+    CUresult code = with(__func__, 'f', function);
+    if (!code && config->count) code = INVALID_VALUE;
+    if (!code) *blocks = function->non_portable ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    return done_quietly(code);
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *clusters, Object *function, const Config *config) {
+    begin();
+    CUresult code = with(__func__, 'f', function);
+    if (!code && (config->count != 1 || config->attributes->id != ATTRIBUTE_CLUSTER)) code = INVALID_VALUE;
+    const unsigned *cluster = code ? NULL : config->attributes->value.cluster;
+    if (!code) *clusters = (int)(MULTIPROCESSORS / (cluster[0] * cluster[1] * cluster[2]));
+    return done_quietly(code);
+}
+
+CUresult cuLaunchKernelEx(const Config *config, Object *function, void **params, void **extra) {
+    begin();
+    CUresult code = with(__func__, 'f', function);
+    const char *name = code == INVALID_HANDLE ? "f?" : function->name;
+    if (!code && !is_live('s', config->stream)) code = INVALID_HANDLE;
+    if (!code && (!params || extra)) code = INVALID_VALUE;
+    char attributes[128] = "";
+    for (unsigned i = 0; i < config->count; i++) {
+        const Attribute *attribute = config->attributes + i;
+        strncat(attributes, attribute_text(attribute->id, &attribute->value), sizeof attributes - strlen(attributes) - 1);
+    }
+    return done(
+        code, "cuLaunchKernelEx %s <<<(%u, %u, %u), (%u, %u, %u), %u, %s>>>%s", name, config->grid_x, config->grid_y,
+        config->grid_z, config->block_x, config->block_y, config->block_z, config->shared, NAME('s', config->stream),
+        attributes
+    );
 }
 
 CUresult cuLaunchKernel(
@@ -888,6 +1043,13 @@ CUresult cuGraphAddKernelNode_v2(void **node, Object *graph, Object **after, siz
         params->function->name, params->grid_x, params->grid_y, params->grid_z, params->block_x, params->block_y,
         params->block_z, params->shared, after_text(after, count)
     );
+}
+
+CUresult cuGraphKernelNodeSetAttribute(Object *node, int id, const void *value) {
+    begin();
+    CUresult code = with(__func__, 'n', node);
+    if (!code && node->work->kind != 'k') code = INVALID_VALUE;
+    return done(code, "cuGraphKernelNodeSetAttribute %s%s", NAME('n', node), attribute_text(id, value));
 }
 
 CUresult cuGraphInstantiateWithFlags(void **executable, Object *graph, unsigned long long flags) {

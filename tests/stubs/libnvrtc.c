@@ -5,7 +5,8 @@
  * The image it makes is the source behind a line that the driver stub knows. A source with `#error` in it does not
  * compile; the log has the file and the line, as NVRTC's own has.
  *
- * record.h has the variables THALWEG_RECORD, where only compilations are recorded, and THALWEG_FAIL.
+ * record.h has the variables THALWEG_RECORD, where only compilations are recorded, and THALWEG_FAIL. Also:
+ * THALWEG_NVRTC=n  its version is 13.n; 13.0 if not set
  */
 #include "record.h"
 
@@ -15,6 +16,7 @@ typedef int nvrtcResult;
 
 typedef struct Program {
     char *name, *source, *image, *log;
+    char *expressions; /* a line each */
 } *nvrtcProgram;
 
 static const int architectures[] = {75, 80, 86, 87, 89, 90, 100, 103, 120};
@@ -49,6 +51,13 @@ const char *nvrtcGetErrorString(nvrtcResult code) {
     }
 }
 
+nvrtcResult nvrtcVersion(int *major, int *minor) {
+    const char *version = getenv("THALWEG_NVRTC");
+    *major = 13;
+    *minor = version ? atoi(version) : 0;
+    return counted(__func__);
+}
+
 nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
     *count = sizeof architectures / sizeof *architectures;
     return counted(__func__);
@@ -71,6 +80,7 @@ nvrtcResult nvrtcCreateProgram(
     (*program)->name = text("%s", name ? name : "default_program");
     (*program)->source = text("%s", source);
     (*program)->log = text("%s", "");
+    (*program)->expressions = text("%s", "");
     return SUCCESS;
 }
 
@@ -79,9 +89,33 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program) {
     free((*program)->source);
     free((*program)->image);
     free((*program)->log);
+    free((*program)->expressions);
     free(*program);
     *program = NULL;
     return counted(__func__);
+}
+
+nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char *expression) {
+    char *longer = text("%s%s\n", program->expressions, expression);
+    free(program->expressions);
+    program->expressions = longer;
+    return counted(__func__);
+}
+
+/* `_Z` and the expression, with `_` for whatever no name has. */
+static void lower(char *name, size_t bytes, const char *expression) {
+    snprintf(name, bytes, "_Z%.*s", (int)strcspn(expression, "\n"), expression);
+    for (char *at = name; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", *at)) *at = '_';
+}
+
+nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char *expression, const char **name) {
+    static __thread char lowered[256];
+    nvrtcResult code = counted(__func__);
+    if (!code && !program->image) code = INVALID_PROGRAM;
+    lower(lowered, sizeof lowered, expression);
+    *name = lowered;
+    return code;
 }
 
 static void set_log(nvrtcProgram program, char *log) {
@@ -102,6 +136,14 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int option_count, const ch
         set_log(program, text(format, program->name, line, length, wrong, program->name));
     }
     if (!code) program->image = text("stub image\n%s", program->source);
+    /* The kernels of the instances. */
+    for (const char *at = code ? "" : program->expressions; *at; at += strcspn(at, "\n") + 1) {
+        char lowered[256];
+        lower(lowered, sizeof lowered, at);
+        char *longer = text("%s\n%s(", program->image, lowered);
+        free(program->image);
+        program->image = longer;
+    }
 
     char line[512];
     int used = snprintf(line, sizeof line, "nvrtcCompileProgram %s", program->name);

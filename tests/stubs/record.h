@@ -42,7 +42,7 @@ static size_t length_without_version(const char *symbol, size_t length) {
 
 /* Counts a call of `symbol` and gives the code that it is to fail with, or 0. The caller holds the lock. */
 static int fault(const char *symbol) {
-    enum { MOST = 64 };
+    enum { MOST = 128 };
     static struct { const char *symbol; unsigned long calls; } counts[MOST];
     const char *wish = getenv("THALWEG_FAIL");
     if (!wish) return 0;

@@ -44,7 +44,6 @@ fn outside_limits() {
         // Within CUDA's limit, but not within the kernel's own `__launch_bounds__(64)`.
         ((1, 1), (65, 1), 0, "threads per block", 65, 64),
         ((1, 1), (33, 2), 0, "threads per block", 66, 64),
-        ((1, 1), (4, 1), max_shared + 1, "shared memory in bytes", 232_449, 232_448),
     ];
     for (grid, block, shared, name, number, most) in cases {
         leaves_nothing(&device, || {
@@ -57,9 +56,10 @@ fn outside_limits() {
                     if (*what, *value, *limit) == (name, number, most)
             );
             HERE.is_of_operation(&error, "Limited", "add: bounded<<<..>>>", Some(0), "add");
+            let rule = if number < most { "it must be at least" } else { "the limit is" };
             assert_eq!(
                 says(&error),
-                format!("kernel `bounded` cannot be launched: {name} is {number}, but the limit is {most}")
+                format!("kernel `bounded` cannot be launched: {name} is {number}, but {rule} {most}")
             );
             assert_eq!((error.complete()[0].host, error.complete()[0].chunks), ("y", 0));
             assert_eq!(y, [1.0; 10]);
@@ -68,6 +68,21 @@ fn outside_limits() {
             assert_eq!(y, [2.0; 10]);
         });
     }
+}
+
+#[test]
+fn more_shared_memory_than_a_block_may_have() {
+    let device = device();
+    let mut pipeline = Limited::new(&device).unwrap();
+    let mut y = [1.0; 10];
+    let error = pipeline.run((1, 1), (4, 1), (227 << 10) + 1, &mut y).unwrap_err();
+    is!(error, SharedMemory { kernel: "bounded", dynamic: 232_449, fixed: 0, limit: 232_448 });
+    HERE.is_of_operation(&error, "Limited", "add: bounded<<<..>>>", Some(0), "add");
+    assert_eq!(
+        says(&error),
+        "kernel `bounded` cannot be launched: it needs 232449 bytes of shared memory (232449 of the launch and 0 that \
+         the kernel declares), but the limit is 232448"
+    );
 }
 
 stream_pipeline! {

@@ -65,6 +65,13 @@ mended! {
     tw0411: "../../book/src/errors/TW0411.rs",
     tw0412: "../../book/src/errors/TW0412.rs",
     tw0413: "../../book/src/errors/TW0413.rs",
+    tw0414: "../../book/src/errors/TW0414.rs",
+    tw0415: "../../book/src/errors/TW0415.rs",
+    tw0416: "../../book/src/errors/TW0416.rs",
+    tw0417: "../../book/src/errors/TW0417.rs",
+    tw0418: "../../book/src/errors/TW0418.rs",
+    tw0419: "../../book/src/errors/TW0419.rs",
+    tw0420: "../../book/src/errors/TW0420.rs",
     tw0501: "../../book/src/errors/TW0501.rs",
     tw0502: "../../book/src/errors/TW0502.rs",
     tw0503: "../../book/src/errors/TW0503.rs",
@@ -253,7 +260,7 @@ fn expanded(program: &Path) -> BTreeSet<String> {
         syn::parse_file(&read(program)).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     let source = |path: &syn::LitStr| {
         let path = program.with_file_name(path.value());
-        std::fs::read_to_string(&path).map_err(|error| error.to_string())
+        std::fs::read(&path).map_err(|error| error.to_string())
     };
     let mut found = BTreeSet::new();
     for item in file.items {

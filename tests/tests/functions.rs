@@ -274,3 +274,67 @@ fn a_routine_that_fails_says_where() {
     pipeline.run(false, &x, &mut y).unwrap();
     assert_eq!(y, [4.0; 20]);
 }
+
+// ANCHOR: kept
+/// Stands for a library's handle, which is made for a stream.
+struct Handle {
+    stream: Option<*mut c_void>,
+    calls: u32,
+}
+
+// SAFETY: streams may be used from any thread.
+unsafe impl Send for Handle {}
+
+/// Fills `x` with the number of times that its handle has been used.
+fn numbered(queue: &Enqueue<'_>, x: DeviceSliceOut<'_, u32>) -> Result<()> {
+    let mut handle = queue.state(|| Ok(Handle { stream: queue.cuda_stream(), calls: 0 }))?;
+    handle.calls += 1;
+    match handle.stream {
+        Some(stream) => fill_on_cuda(stream, handle.calls, &x),
+        None => {
+            let calls = handle.calls;
+            queue.simulate((x,), move |(x,)| x.fill(calls))
+        }
+    }
+}
+// ANCHOR_END: kept
+
+fn fill_on_cuda(stream: *mut c_void, value: u32, x: &DeviceSliceOut<'_, u32>) -> Result<()> {
+    // SAFETY: the slice is the run's until the stream has got past this.
+    let code = unsafe { sys::cuMemsetD32Async(x.address(), value, x.len(), stream.cast()) };
+    match code {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        other => Err(Error::routine("cuMemsetD32Async", format!("{other:?}"))),
+    }
+}
+
+stream_pipeline! {
+    pipeline Numbered {
+        output x: [u32];
+        output y: [u32];
+        device dx: [u32];
+        device dy: [u32];
+        chunk c = 10;
+        stage first { call numbered(out dx); copy dx -> x; }
+        stage second { call numbered(out dy); copy dy -> y; }
+    }
+}
+
+on_both_devices! {
+    fn each_slot_and_stream_has_its_own_state(device, case) {
+        let mut numbered = built!(Numbered, device, case);
+        let (mut x, mut y) = (vec![0; case.len], vec![0; case.len]);
+        numbered.run(&mut x, &mut y)?;
+        let rounds = case.chunks().into_iter().enumerate();
+        let expected = |calls: fn(u32) -> u32| -> Vec<u32> {
+            let rounds = rounds.clone();
+            rounds.flat_map(|(chunk, len)| vec![calls((chunk / case.depth) as u32); len]).collect()
+        };
+        if case.in_graphs() {
+            // Both stages are on the stream of the slot.
+            assert_eq!((x, y), (expected(|round| 2 * round + 1), expected(|round| 2 * round + 2)), "{case:?}");
+        } else {
+            assert_eq!((&x, &y), (&expected(|round| round + 1), &x), "{case:?}");
+        }
+    }
+}

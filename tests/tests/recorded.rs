@@ -1,12 +1,9 @@
 //! The exact driver calls of whole pipelines, without a GPU: a stub of CUDA's libraries writes them down.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
-
+use cudarc::driver::sys;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
+use thalweg_tests::stubs::Stubs;
 
 stream_pipeline! {
     pipeline Saxpy {
@@ -62,54 +59,11 @@ stream_pipeline! {
     }
 }
 
-/// Set in a process that has the stubs.
-const CHILD: &str = "THALWEG_STUB_CHILD";
+/// The driver and the compiler.
+const STUBS: Stubs = Stubs::driver(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording-stubs"));
 
-/// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns what they recorded.
-///
-/// The process is this same test, run again: there `body` runs, and the answer is `None`.
 fn recorded(test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option<String> {
-    if std::env::var_os(CHILD).is_some() {
-        body(&Device::open().expect("the stub's device"));
-        return None;
-    }
-    let folder = stubs();
-    let record = folder.join(format!("{test}.calls"));
-    let _ = fs::remove_file(&record);
-    let output = Command::new(std::env::current_exe().expect("the test's own path"))
-        .args(["--exact", test, "--nocapture"])
-        .env_remove("THALWEG_SYNC")
-        .env("THALWEG_DEVICE", "cuda:0")
-        .env("LD_LIBRARY_PATH", folder)
-        .env("THALWEG_RECORD", &record)
-        .env(CHILD, "1")
-        .envs(variables.iter().copied())
-        .output()
-        .expect("the test runs again");
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    Some(fs::read_to_string(record).expect("the record"))
-}
-
-/// The folder with the stubs, built on first use.
-fn stubs() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording-stubs");
-        fs::create_dir_all(&folder).expect("a folder for the stubs");
-        for library in ["libcuda", "libnvrtc"] {
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("stubs/{library}.c"));
-            // Renamed into place, since another process may be using the one there.
-            let unfinished = folder.join(format!("{library}.{}", std::process::id()));
-            let status = Command::new("cc")
-                .args(["-shared", "-fPIC", "-pthread", "-o"])
-                .args([&unfinished, &source])
-                .status();
-            assert!(status.expect("a C compiler").success());
-            fs::rename(unfinished, folder.join(format!("{library}.so"))).expect("the stub moves into place");
-        }
-        folder
-    })
+    STUBS.record(test, variables, body)
 }
 
 /// The record from creating the pipeline's memory to giving it back: streams, events and the context come before and
@@ -688,6 +642,43 @@ stream_pipeline! {
         inout y: [f32];
         stage all { copy y -> dy; call enqueues(&dy); copy dy -> y; }
     }
+}
+
+/// Adds nothing, by itself.
+fn clears(queue: &Enqueue<'_>, total: DeviceSliceMut<'_, f32>) -> Result<()> {
+    let stream = queue.cuda_stream().expect("the stub's device");
+    // SAFETY: the range is the slice's, and the run's until the stream has got past this.
+    let code = unsafe { sys::cuMemsetD8Async(total.address(), 0, 4 * total.len(), stream.cast()) };
+    assert_eq!(code, sys::CUresult::CUDA_SUCCESS);
+    Ok(())
+}
+
+stream_pipeline! {
+    #[allow(deprecated, reason = "the input is for the number of chunks")]
+    pipeline Clears {
+        input x: [f32];
+        carry total: [f32; 4];
+        chunk c = 10;
+        depth = 2;
+        stage clear { call clears(&mut total); }
+        stage load { copy x -> _dx; }
+    }
+}
+
+/// In graph mode a routine enqueues on its slot's stream, which has to wait for the chunk before first.
+#[test]
+fn a_routine_comes_after_the_chunk_before_in_graph_mode() {
+    let record = recorded("a_routine_comes_after_the_chunk_before_in_graph_mode", &[], |device| {
+        let mut pipeline = Clears::options(device).graph().build().expect("the pipeline");
+        pipeline.run(&[1.0; 20], &mut [1.0; 4]).expect("a run");
+    });
+    let Some(record) = record else { return };
+    let lines: Vec<_> = record
+        .lines()
+        .filter(|line| ["cuMemsetD8", "cuStreamWaitEvent"].iter().any(|call| line.starts_with(call)))
+        .map(|line| line.split(' ').next().unwrap_or(line))
+        .collect();
+    assert_eq!(lines, ["cuMemsetD8Async", "cuStreamWaitEvent", "cuMemsetD8Async"], "{record}");
 }
 
 /// A routine enqueues by itself, so that it is waited for where it returns.

@@ -197,3 +197,23 @@ fn a_table_that_does_not_fit() {
     assert_eq!((what.as_str(), *requested), ("`table`", 4 << 20));
     pipeline.run(1, &[1.0], &[0], &mut [0.0]).unwrap();
 }
+
+stream_pipeline! {
+    /// Everything but what is carried has a constant size.
+    pipeline SumOf {
+        param parts: usize;
+        input x: [i64];
+        carry total: [i64; parts + 1];
+        stage load { copy x -> dx; }
+        stage add { accumulate<<<1, 32>>>(x_len, &dx, &mut total); }
+        param x_len: u32;
+    }
+}
+
+#[test]
+fn what_is_carried_may_depend_on_a_parameter_alone() {
+    let device = Device::simulated(Spec::default());
+    let mut total = [0, 0, 9];
+    SumOf::new(&device).unwrap().run(2, &[3, 4], &mut total, 2).unwrap();
+    assert_eq!(total, [7, 2, 9]);
+}

@@ -52,7 +52,7 @@ fn finds_launch_bounds_wherever_they_stand() {
         ("extern \"C\" __global__ void __launch_bounds__( 0x100u ) k();", Some(256)),
         ("extern \"C\" __global__ void __launch_bounds__(1'024) k();", Some(1024)),
         ("extern \"C\" __global__ void __launch_bounds__(BLOCK) k();", None),
-        ("extern \"C\" __global__ void __launch_bounds__(8 * 32) k();", None),
+        ("extern \"C\" __global__ void __launch_bounds__(8 * 32) k();", Some(256)),
         ("extern \"C\" __global__ void __launch_bounds__(0) k();", None),
         ("extern \"C\" __global__ void __launch_bounds__(99999999999) k();", None),
         ("extern \"C\" __global__ void __cluster_dims__(2, 1, 1) k();", None),
@@ -228,11 +228,14 @@ fn calls_other_names_unknown() {
         let CType::Value(base) = one_parameter(text) else { panic!("{text} is by value") };
         assert_eq!(base.scalar, Scalar::Compound, "{text}");
     }
-    for text in ["void (*f)(int, float)", "float& x", "float (&x)[4]", "Args... args", ""] {
+    for text in ["void (*f)(int, float)", "Args... args", ""] {
         let source = format!("extern \"C\" __global__ void k({text}, int n);");
         let kernel = only(&source);
         assert_eq!(kernel.parameters.len(), 2, "{text}");
         assert_eq!(kernel.parameters[0].ty, CType::Opaque, "{text}");
+    }
+    for text in ["float& x", "const float &x", "float (&x)[4]", "float&&"] {
+        assert!(matches!(one_parameter(text), CType::Reference(_)), "{text}");
     }
 }
 

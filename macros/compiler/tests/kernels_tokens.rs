@@ -4,10 +4,11 @@ use std::str::FromStr;
 
 use proc_macro2::TokenStream;
 use proptest::prelude::*;
-use thalweg_compiler::kernels::expand;
+use thalweg_compiler::kernels::{LitStr, expand};
 
 const SOURCE: &str = "extern \"C\" __global__ void __launch_bounds__(256) \
-    saxpy(unsigned int n, float a, const float* x, float* y) {}";
+    saxpy(unsigned int n, float a, const float* x, float* y) {} __constant__ float weights[25]; \
+    template <typename T, int N> __global__ void reduce(const T* x) {}";
 
 const WORDS: &[&str] = &[
     "unsafe",
@@ -72,6 +73,24 @@ const WORDS: &[&str] = &[
     "$",
     "|",
     "macro_rules",
+    "include",
+    "options",
+    "(\"include\", \"../x\")",
+    "(\"-DTILE=16\", \"--use_fast_math\")",
+    "(\"-I include\")",
+    "#[instantiate(\"reduce<float, 256>\")]",
+    "#[instantiate(\"math::reduce\")]",
+    "#[instantiate(\"<\")]",
+    "#[instantiate]",
+    "#[cluster(2, 1)]",
+    "#[cluster(0)]",
+    "#[cluster(99999999999)]",
+    "#[cooperative]",
+    "#[cooperative(1)]",
+    "#[symbol]",
+    "#[symbol(\"weights\")]",
+    "#[symbol(\"a b\")]",
+    "(#[symbol] weights: &[f32], n: u32)",
 ];
 
 fn soup() -> impl Strategy<Value = String> {
@@ -82,7 +101,7 @@ fn check(attr: &str, item: &str) {
     let (Ok(attr), Ok(item)) = (TokenStream::from_str(attr), TokenStream::from_str(item)) else {
         return;
     };
-    let expanded = expand(attr, item, &|_| Ok(SOURCE.to_owned()));
+    let expanded = expand(attr, item, &|_: &LitStr| Ok(SOURCE.as_bytes().to_vec()));
     let text = expanded.to_string();
     syn::parse2::<syn::File>(expanded).unwrap_or_else(|error| panic!("{error} in {text}"));
 }

@@ -11,13 +11,26 @@ use cudarc::driver::sys::{
 };
 use libloading::Library;
 
+use super::attributes::Attributed;
 use super::probe;
 use super::table::{functions, symbol};
 use crate::driver::DriverResult;
 use crate::error::{DriverError, Error, ErrorKind};
 
+/// `CUDA_ERROR_INVALID_VALUE`
+pub(super) const INVALID_VALUE: u32 = 1;
 /// `CUDA_ERROR_NO_DEVICE`
 pub(super) const NO_DEVICE: u32 = 100;
+/// `CUDA_ERROR_INVALID_IMAGE`
+pub(super) const INVALID_IMAGE: u32 = 200;
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU`
+pub(super) const NO_BINARY_FOR_GPU: u32 = 209;
+/// `CUDA_ERROR_INVALID_PTX`
+pub(super) const INVALID_PTX: u32 = 218;
+/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
+pub(super) const UNSUPPORTED_PTX_VERSION: u32 = 222;
+/// `CUDA_ERROR_INVALID_SOURCE`
+pub(super) const INVALID_SOURCE: u32 = 300;
 /// `CUDA_ERROR_NOT_FOUND`
 pub(super) const NOT_FOUND: u32 = 500;
 /// `CUDA_ERROR_NOT_SUPPORTED`
@@ -82,11 +95,25 @@ functions! {
         height: usize,
         stream: CUstream,
     );
-    fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
+    fn cuDriverGetVersion(version: *mut c_int);
+    fn cuModuleLoadDataEx(
+        module: *mut CUmodule,
+        image: *const c_void,
+        option_count: c_uint,
+        options: *mut sys::CUjit_option,
+        values: *mut *mut c_void,
+    );
     fn cuModuleUnload(module: CUmodule);
+    fn cuModuleGetGlobal_v2(ptr: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule, name: *const c_char);
     fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
     fn cuFuncGetAttribute(value: *mut c_int, attribute: sys::CUfunction_attribute, function: CUfunction);
     fn cuFuncSetAttribute(function: CUfunction, attribute: sys::CUfunction_attribute, value: c_int);
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        function: CUfunction,
+        block: c_int,
+        shared: usize,
+    );
     fn cuLaunchKernel(
         function: CUfunction,
         grid_x: c_uint,
@@ -185,7 +212,11 @@ functions! {
 
 #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
 const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
+#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+const _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult = sys::cuFuncGetParamInfo;
 const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
+
+type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 
 /// CUDA's driver, loaded and initialised.
 pub(super) struct Api {
@@ -194,6 +225,10 @@ pub(super) struct Api {
     graphs: Result<(Graphs, KernelNodes), &'static str>,
     /// Drivers have it since 12.4.
     func_load: Option<unsafe extern "C" fn(CUfunction) -> u32>,
+    /// Drivers have it since 12.4.
+    func_get_param_info: Option<FuncGetParamInfo>,
+    /// Drivers have them since 11.8; else the name of one that is missing.
+    attributed: Result<Attributed, &'static str>,
     /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
     wait_value: Option<unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32>,
 }
@@ -231,6 +266,9 @@ impl Api {
             // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
             func_load: unsafe { symbol(library, "cuFuncLoad") },
             // SAFETY: as above.
+            func_get_param_info: unsafe { symbol(library, "cuFuncGetParamInfo") },
+            attributed: Attributed::find(library),
+            // SAFETY: as above.
             wait_value: unsafe { symbol(library, "cuStreamWaitValue32_v2") },
         })
     }
@@ -260,6 +298,37 @@ impl Api {
             0 => Ok(()),
             code => Err(self.error("cuFuncLoad", code)),
         }
+    }
+
+    /// The sizes of a kernel's parameters, in bytes, where the driver can tell. That there are no more of them it says by an
+    /// error, which a checker such as compute-sanitizer reports: `most` is for who knows how many there are.
+    ///
+    /// # Safety
+    /// `function` is live and its context is current.
+    pub(super) unsafe fn parameters(&self, function: CUfunction, most: Option<usize>) -> Option<Vec<usize>> {
+        let ask = self.func_get_param_info?;
+        let mut sizes = Vec::new();
+        loop {
+            if most.is_some_and(|most| sizes.len() >= most) {
+                return Some(sizes);
+            }
+            let (mut offset, mut bytes) = (0, 0);
+            // SAFETY: the pointer is that of `cuFuncGetParamInfo`, and the library is never unloaded. Both are places for
+            // the results, and the caller keeps the function's contract.
+            match unsafe { ask(function, sizes.len(), &mut offset, &mut bytes) } {
+                0 => sizes.push(bytes),
+                INVALID_VALUE => return Some(sizes),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The functions that launch with attributes.
+    ///
+    /// # Errors
+    /// The driver is too old for them; the name of one that is missing.
+    pub(super) fn attributed(&self) -> Result<&Attributed, ErrorKind> {
+        self.attributed.as_ref().map_err(|&symbol| ErrorKind::CudaDriverTooOld { symbol })
     }
 
     /// Whether the driver has [`wait_value`](Self::wait_value). A device may still refuse it.
@@ -356,7 +425,7 @@ fn without_version(function: &'static str) -> &'static str {
 }
 
 #[cold]
-fn error(function: &'static str, code: u32) -> DriverError {
+pub(super) fn error(function: &'static str, code: u32) -> DriverError {
     let unknown = "the driver has no description of this code";
     DriverError::new(
         without_version(function),

@@ -1,6 +1,6 @@
 //! [`Cuda`]: what a GPU does for the rest of the crate.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{self, CUevent, CUfunction, CUstream};
 
 use super::api::{self, Api};
+use super::attributes::Configuration;
 use super::context::Context;
 use super::fill::fill;
 use super::freed::Freed;
@@ -18,10 +19,11 @@ use super::host::HostFunctions;
 use super::module::Modules;
 use super::{graph, info, pinned};
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, RawEvent, RawFunction, RawGraph,
-    RawLaunch, RawStream, Tag,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
+    RawGraph, RawLaunch, RawModule, RawStream, Tag,
 };
-use crate::error::{ErrorKind, Result};
+use crate::error::{DriverError, ErrorKind, Result};
+use crate::function::volume;
 use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 
@@ -125,6 +127,17 @@ pub(super) fn function_handle(function: RawFunction) -> CUfunction {
     ptr::with_exposed_provenance_mut(function.handle as usize)
 }
 
+/// Whether `cuLaunchKernel` has no place for what the kernel's launches must say.
+pub(super) fn has_attributes(function: &RawFunction) -> bool {
+    function.cooperative || function.cluster.is_some_and(|cluster| !cluster.in_source)
+}
+
+/// What loading the kernel would have said: a driver that lacks a function loads no kernel that needs it.
+#[cold]
+pub(super) fn too_old(kind: ErrorKind) -> DriverError {
+    DriverError::new("cuLaunchKernelEx", api::NOT_FOUND, "CUDA_ERROR_NOT_FOUND", kind.to_string())
+}
+
 impl Driver for Cuda {
     fn info(&self) -> &Info {
         &self.info
@@ -132,6 +145,10 @@ impl Driver for Cuda {
 
     fn may_wait(&self) -> DriverResult<()> {
         HostFunctions::may_wait()
+    }
+
+    fn make_current(&self) -> DriverResult<()> {
+        self.enter().map(drop)
     }
 
     fn free_memory(&self) -> DriverResult<u64> {
@@ -340,8 +357,53 @@ impl Driver for Cuda {
         }
     }
 
-    fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction> {
+    fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded> {
         self.modules.load(&self.context, &self.info, kernel)
+    }
+
+    unsafe fn unload(&self, module: &RawModule) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the module is live and that nothing launched from it is under way.
+        unsafe { api.cuModuleUnload(ptr::with_exposed_provenance_mut(module.handle as usize)) }
+    }
+
+    fn largest_cluster(
+        &self,
+        function: &RawFunction,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u32> {
+        let attributed = self.enter()?.attributed().map_err(too_old)?;
+        let configuration = Configuration { grid, block, shared, stream: ptr::null_mut() };
+        // SAFETY: `load` made the function, which is live as long as its module; the context is current.
+        unsafe { attributed.largest_cluster(function_handle(*function), configuration) }
+    }
+
+    fn resident_blocks(
+        &self,
+        function: &RawFunction,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u64> {
+        let api = self.enter()?;
+        if let Some(cluster) = function.cluster {
+            let attributed = api.attributed().map_err(too_old)?;
+            let configuration = Configuration { grid, block, shared, stream: ptr::null_mut() };
+            // SAFETY: as above.
+            let clusters = unsafe { attributed.resident_clusters(function, configuration)? };
+            return Ok(clusters * volume(cluster.blocks));
+        }
+        let mut blocks = 0;
+        // A block has at most 1024 threads: its limits were checked before.
+        let threads = volume(block) as c_int;
+        // SAFETY: `blocks` is a place for the result; the rest as above.
+        unsafe {
+            let function = function_handle(*function);
+            api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared as usize)?;
+        }
+        Ok(u64::try_from(blocks).unwrap_or(0) * u64::from(self.info.multiprocessors))
     }
 
     fn frees(&self) -> u64 {
@@ -396,6 +458,17 @@ impl Driver for Cuda {
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
         let api = self.enter()?;
         let function = function_handle(launch.function);
+        let stream_of_launch = stream_handle(stream);
+        if has_attributes(&launch.function) {
+            let attributed = api.attributed().map_err(too_old)?;
+            let RawLaunch { grid, block, shared, .. } = launch;
+            let configuration = Configuration { grid, block, shared, stream: stream_of_launch };
+            // SAFETY: as below.
+            unsafe {
+                attributed.launch(&launch.function, configuration, launch.params)?;
+                return self.enqueued("cuLaunchKernelEx", stream, tag);
+            }
+        }
         let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
         // SAFETY: the caller promises that the function came from `load`, that the stream is live, that the
         // parameters match the kernel's, and that what they point to on the device stays allocated until it has run.
@@ -410,7 +483,7 @@ impl Driver for Cuda {
                 block_y,
                 block_z,
                 launch.shared,
-                stream_handle(stream),
+                stream_of_launch,
                 launch.params.as_mut_ptr(),
                 ptr::null_mut(),
             )?;

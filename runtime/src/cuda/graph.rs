@@ -6,7 +6,7 @@ use std::ptr;
 use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
 
 use super::api::Api;
-use super::driver::function_handle;
+use super::driver::{function_handle, has_attributes, too_old};
 use super::fill::{self, Word};
 use crate::driver::{DevicePtr, DriverResult, RawGraph};
 use crate::graph::{Kernel, Node, Recording, Work};
@@ -98,6 +98,10 @@ unsafe fn add(
             let params = launched(&kernel, &mut values);
             // SAFETY: as above; the values are the kernel's parameters, which the driver copies before it returns.
             unsafe { kernels.add(&mut handle, graph, after, &params)? };
+            if has_attributes(&kernel.function) {
+                // SAFETY: the node was just made, of this function.
+                unsafe { api.attributed().map_err(too_old)?.set_on_node(handle, &kernel.function)? };
+            }
         }
         Work::Fill { to, pattern, count: places } => {
             let memsets = memsets(to, nodes.pattern(pattern), places);
@@ -170,6 +174,7 @@ unsafe fn set(
         Work::Launch(kernel) => {
             let mut values = nodes.param_pointers(&kernel);
             let params = launched(&kernel, &mut values);
+            // Its attributes stay: `Recording::can_replace` has seen that they are the same.
             // SAFETY: as above.
             unsafe { kernels.set(executable, handle, &params)? };
         }

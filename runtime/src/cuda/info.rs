@@ -44,6 +44,7 @@ pub(super) fn query(context: &Context) -> DriverResult<Info> {
         // Devices without the opt-in answer 0 to the second question.
         max_shared: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?
             .max(attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?),
+        cooperative: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
         simulated: false,
     })
 }

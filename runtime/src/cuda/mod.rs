@@ -2,21 +2,29 @@
 //!
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
 //! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device;
-//! [`context`], [`info`], [`pinned`], [`host`], [`module`] and [`nvrtc`] each do one thing for it.
+//! [`context`], [`info`], [`pinned`], [`host`], [`attributes`] and [`module`] each do one thing for it. For modules, [`compile`]
+//! asks the [`cache`] and [`nvrtc`], which finds what a source includes by [`headers`] and [`toolkit`]; [`image`] reads what is
+//! compiled already.
 
 mod api;
+mod attributes;
+mod cache;
+mod compile;
 mod context;
 mod driver;
 mod fill;
 mod freed;
 mod graph;
+mod headers;
 mod host;
+mod image;
 mod info;
 mod module;
 mod nvrtc;
 mod pinned;
 mod probe;
-mod table;
+pub(crate) mod table;
+mod toolkit;
 
 #[cfg(test)]
 mod tests;
@@ -24,9 +32,11 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+#[doc(hidden)]
+pub use compile::{Compiled, compilations, compile_for};
 pub(crate) use driver::Cuda;
 #[doc(hidden)]
-pub use nvrtc::compile_for;
+pub use image::kernels_in;
 
 use crate::driver::Driver;
 use crate::error::{ErrorKind, Result};

@@ -1,20 +1,27 @@
 //! Compiles `.cu` sources with NVRTC, which needs no GPU.
 
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::fs;
+use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::nvrtc::sys::{self, nvrtcProgram};
 use libloading::Library;
 
+use super::compile::Compiled;
+use super::headers::{Includes, line_directive, without_mark};
 use super::probe;
 use super::table::{functions, symbol};
+use super::toolkit::Toolkit;
 use crate::driver::DriverResult;
 use crate::error::{DriverError, ErrorKind, Result};
+use crate::kernel::KernelModule;
 
 functions! {
     /// What every NVRTC since 11.2 has.
     struct Functions, bindings sys, code nvrtcResult;
+    fn nvrtcVersion(major: *mut c_int, minor: *mut c_int);
     fn nvrtcGetNumSupportedArchs(count: *mut c_int);
     fn nvrtcGetSupportedArchs(architectures: *mut c_int);
     fn nvrtcCreateProgram(
@@ -25,6 +32,8 @@ functions! {
         headers: *const *const c_char,
         header_names: *const *const c_char,
     );
+    fn nvrtcAddNameExpression(program: nvrtcProgram, expression: *const c_char);
+    fn nvrtcGetLoweredName(program: nvrtcProgram, expression: *const c_char, name: *mut *const c_char);
     fn nvrtcDestroyProgram(program: *mut nvrtcProgram);
     fn nvrtcCompileProgram(program: nvrtcProgram, option_count: c_int, options: *const *const c_char);
     fn nvrtcGetProgramLogSize(program: nvrtcProgram, bytes: *mut usize);
@@ -94,28 +103,96 @@ fn choose((major, minor): (u32, u32), known: &[c_int]) -> String {
     }
 }
 
+/// This process's NVRTC.
+pub(super) struct Compiler {
+    nvrtc: &'static Functions,
+    /// `(13, 0)`
+    version: (c_int, c_int),
+}
+
+impl Compiler {
+    /// # Errors
+    /// NVRTC is missing or too old; `file` is what could not be compiled.
+    pub(super) fn get(file: &'static str) -> Result<Self> {
+        let nvrtc = Functions::get(file)?;
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both are places for the results.
+        unsafe { nvrtc.nvrtcVersion(&mut major, &mut minor) }?;
+        Ok(Self { nvrtc, version: (major, minor) })
+    }
+
+    /// What tells it from other releases. The version does not tell those of one toolkit's updates apart; their libraries
+    /// differ in size.
+    pub(super) fn identity(&self) -> Vec<u8> {
+        let bytes = probe::nvrtc_file().and_then(|file| fs::metadata(file).ok()).map_or(0, |file| file.len());
+        let (major, minor) = self.version;
+        format!("NVRTC {major}.{minor} of {bytes} bytes").into_bytes()
+    }
+}
+
 /// Compiles a kernel source: to a cubin for a real architecture (`sm_90`), to NUL-terminated PTX for a virtual one
-/// (`compute_90`). `file` is what the compiler's messages name.
+/// (`compute_90`). The compiler's messages name files as the user does.
 ///
 /// # Errors
-/// NVRTC is missing or too old, or the source does not compile.
-#[doc(hidden)]
-pub fn compile_for(source: &str, file: &'static str, architecture: &str) -> Result<Vec<u8>> {
+/// The source does not compile.
+pub(super) fn compile(
+    compiler: &Compiler,
+    module: &KernelModule,
+    source: &str,
+    architecture: &str,
+    includes: &Includes,
+) -> Result<Compiled> {
+    let file = module.file;
     let failed = |log: String| ErrorKind::Compile { file, architecture: architecture.into(), log };
-    let nvrtc = Functions::get(file)?;
     let c_string = |what: &str, text: &str| {
         CString::new(text).map_err(|_| failed(format!("{file}: error: the {what} holds a NUL character")))
     };
-    let name = c_string("path", file)?;
-    let source = c_string("source", source)?;
-    let options = [c_string("architecture", &format!("--gpu-architecture={architecture}"))?];
+    let source = without_mark(source);
+    let tree = includes.write(module, source).map_err(|error| {
+        failed(format!("{file}: error: its headers cannot be written to a temporary folder: {error}"))
+    })?;
+    // With files, the source's name is a path among them: what it includes is looked for beside it, and not in the
+    // process's folder.
+    let (name, source) = match &tree {
+        None => (file.to_owned(), source.to_owned()),
+        Some(tree) => {
+            let name = tree.path().join(module.path).to_string_lossy().into_owned();
+            (name, format!("{}{source}", line_directive(file)))
+        }
+    };
+    let mut options = vec![format!("--gpu-architecture={architecture}")];
+    if let Some(tree) = &tree {
+        let folders = module.include.iter().map(|folder| tree.path().join(folder));
+        options.extend(folders.map(|folder| include_path(&folder)));
+    }
+    options.extend(module.options.iter().map(|&option| option.to_owned()));
+    if includes.go_beyond() {
+        options.extend(Toolkit::get().folders.iter().map(|folder| include_path(folder)));
+    }
+    let options = options.iter().map(|option| c_string("option", option)).collect::<Result<Vec<_>, _>>()?;
+    let (c_name, source) = (c_string("path", &name)?, c_string("source", &source)?);
+    let instances = module.instances.iter().map(|instance| c_string("name expression", instance));
+    let instances = instances.collect::<Result<Vec<_>, _>>()?;
 
-    let program = Program::new(nvrtc, &source, &name)?;
+    let program = Program::new(compiler.nvrtc, &source, &c_name)?;
+    instances.iter().try_for_each(|instance| program.instantiate(instance))?;
     if let Err(error) = program.compile(&options) {
         let log = program.log()?;
-        return Err(failed(if log.is_empty() { error.to_string() } else { log }).into());
+        let mut log = if log.is_empty() { error.to_string() } else { log.replace(&name, file) };
+        if log.contains("open source file") {
+            log = format!("{}\n{}", log.trim_end(), Toolkit::get().explain());
+        }
+        return Err(failed(log).into());
     }
-    Ok(if architecture.starts_with("sm_") { program.cubin() } else { program.ptx() }?)
+    let image = if architecture.starts_with("sm_") { program.cubin() } else { program.ptx() }?;
+    let lowered = instances.iter().map(|instance| program.lowered(instance));
+    let names =
+        module.instances.iter().zip(lowered).map(|(&instance, lowered)| Ok((instance.to_owned(), lowered?)));
+    Ok(Compiled { image, names: names.collect::<DriverResult<_>>()? })
+}
+
+fn include_path(folder: &Path) -> String {
+    format!("--include-path={}", folder.display())
 }
 
 /// An NVRTC program; destroyed on drop.
@@ -133,6 +210,21 @@ impl<'a> Program<'a> {
         // SAFETY: `handle` is a place for the result, and both strings are NUL-terminated and outlive the program.
         unsafe { nvrtc.nvrtcCreateProgram(&mut handle, source_ptr, name, 0, ptr::null(), ptr::null()) }?;
         Ok(Self { nvrtc, handle, _source: source })
+    }
+
+    /// Has the compiler instantiate a template, `reduce<float>`.
+    fn instantiate(&self, expression: &CStr) -> DriverResult<()> {
+        // SAFETY: the program is live and not compiled yet, and the text is NUL-terminated.
+        unsafe { self.nvrtc.nvrtcAddNameExpression(self.handle, expression.as_ptr()) }
+    }
+
+    /// The name in the result of what was instantiated.
+    fn lowered(&self, expression: &CStr) -> DriverResult<String> {
+        let mut name = ptr::null();
+        // SAFETY: the program is compiled, the text is NUL-terminated, and `name` is a place for the result.
+        unsafe { self.nvrtc.nvrtcGetLoweredName(self.handle, expression.as_ptr(), &mut name) }?;
+        // SAFETY: the name is a NUL-terminated string of the program's, which is live.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
     }
 
     fn compile(&self, options: &[CString]) -> DriverResult<()> {
@@ -183,71 +275,4 @@ impl Drop for Program<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SAXPY: &str = r#"
-extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] += a * x[i];
-}
-"#;
-
-    #[test]
-    fn a_device_that_nvrtc_knows_gets_its_own_architecture() {
-        assert_eq!(choose((9, 0), &[75, 80, 86, 90, 100]), "sm_90");
-    }
-
-    #[test]
-    fn a_device_newer_than_nvrtc_gets_the_newest_ptx() {
-        assert_eq!(choose((10, 3), &[75, 80, 90, 100]), "compute_100");
-        assert_eq!(choose((9, 0), &[75, 80, 86]), "compute_86");
-    }
-
-    #[test]
-    fn a_device_older_than_nvrtc_is_left_to_its_words() {
-        assert_eq!(choose((7, 0), &[75, 80]), "sm_70");
-        assert_eq!(choose((7, 0), &[]), "sm_70");
-    }
-
-    #[test]
-    #[ignore = "needs NVRTC"]
-    fn saxpy_compiles_to_a_cubin() {
-        for architecture in ["sm_75", "sm_80", "sm_90", "sm_100"] {
-            let image = compile_for(SAXPY, "saxpy.cu", architecture).expect(architecture);
-            assert_eq!(&image[..4], b"\x7fELF", "{architecture}");
-        }
-    }
-
-    #[test]
-    #[ignore = "needs NVRTC"]
-    fn a_virtual_architecture_gives_ptx() {
-        let image = compile_for(SAXPY, "saxpy.cu", "compute_80").expect("PTX");
-        let text = CStr::from_bytes_with_nul(&image).expect("one NUL, at the end").to_string_lossy();
-        assert!(text.contains(".target sm_80") && text.contains(".entry saxpy"), "{text}");
-    }
-
-    #[test]
-    #[ignore = "needs NVRTC"]
-    fn nvrtc_knows_the_architectures_it_is_asked_for() {
-        assert_eq!(architecture_for((8, 0), "saxpy.cu").expect("a list"), "sm_80");
-        assert!(architecture_for((99, 0), "saxpy.cu").expect("a list").starts_with("compute_"));
-    }
-
-    #[test]
-    #[ignore = "needs NVRTC"]
-    fn errors_carry_file_and_line() {
-        let source = SAXPY.replace("a * x[i]", "a * z[i]");
-        let error = compile_for(&source, "kernels/saxpy.cu", "sm_80").expect_err("`z` is unknown");
-        let ErrorKind::Compile { file, architecture, log } = error.kind() else { panic!("{error}") };
-        assert_eq!((*file, architecture.as_str()), ("kernels/saxpy.cu", "sm_80"));
-        assert!(log.starts_with("kernels/saxpy.cu(4): error: "), "{log}");
-    }
-
-    #[test]
-    #[ignore = "needs NVRTC"]
-    fn an_unknown_architecture_is_reported_in_nvrtcs_words() {
-        let error = compile_for(SAXPY, "saxpy.cu", "sm_20").expect_err("long gone");
-        assert!(error.to_string().contains("gpu-architecture"), "{error}");
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! Looks for CUDA's libraries without the panics that cudarc has for their absence.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use cudarc::{driver, get_lib_name_candidates, nvrtc};
@@ -27,6 +28,23 @@ pub(super) fn nvrtc() -> Result<&'static Library, Vec<String>> {
     } else {
         Err(names(&["nvrtc"]))
     }
+}
+
+/// The file that NVRTC was loaded from, where the system tells.
+pub(super) fn nvrtc_file() -> Option<PathBuf> {
+    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    nvrtc().ok()?;
+    let find = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        // After the fifth column, which is the first with a slash.
+        let files = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
+        let is_nvrtc = |file: &&str| {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            name == "libnvrtc.so" || name.starts_with("libnvrtc.so.")
+        };
+        files.into_iter().find(is_nvrtc).map(PathBuf::from)
+    };
+    FILE.get_or_init(find).clone()
 }
 
 /// The file names that cudarc tries, each once.

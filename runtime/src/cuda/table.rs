@@ -9,14 +9,26 @@ use libloading::Library;
 
 /// Declares a table.
 ///
-/// `bindings` are the module with cudarc's signatures, `code` the enum that its functions return.
+/// `bindings` are the module with cudarc's signatures, `code` the enum that its functions return, and `error` what an error is
+/// (`DriverError` if it is left out).
 ///
 /// Each function becomes an unsafe method of the same name, whose contract is the C function's. What to make of a code
-/// other than 0 the table says itself, in a method `error(&self, function, code) -> DriverError`.
+/// other than 0 the table says itself, in a method `error(&self, function, code)`.
 macro_rules! functions {
     (
         $(#[$attribute:meta])*
         struct $Table:ident, bindings $bindings:ident, code $Code:ident;
+        $($functions:tt)*
+    ) => {
+        $crate::cuda::table::functions! {
+            $(#[$attribute])*
+            struct $Table, bindings $bindings, code $Code, error $crate::error::DriverError;
+            $($functions)*
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        struct $Table:ident, bindings $bindings:ident, code $Code:ident, error $Error:ty;
         $( fn $name:ident($( $argument:ident: $type:ty ),* $(,)?); )*
     ) => {
         $(#[$attribute])*
@@ -27,13 +39,13 @@ macro_rules! functions {
 
         impl $Table {
             /// Looks all functions up; the error is the name of the first that is missing.
-            fn find(library: &'static Library) -> Result<Self, &'static str> {
+            fn find(library: &'static ::libloading::Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $(
                         // SAFETY: the library's function of this name has this type: the compiler has compared it with
                         // cudarc's binding, which differs at most in the codes' type, a `u32` enum there and its
                         // underlying integer here.
-                        $name: unsafe { symbol(library, stringify!($name)) }.ok_or(stringify!($name))?,
+                        $name: unsafe { $crate::cuda::table::symbol(library, stringify!($name)) }.ok_or(stringify!($name))?,
                     )*
                 })
             }
@@ -47,7 +59,7 @@ macro_rules! functions {
         impl $Table {
             $(
                 #[inline]
-                pub(super) unsafe fn $name(&self, $( $argument: $type ),*) -> DriverResult<()> {
+                pub(super) unsafe fn $name(&self, $( $argument: $type ),*) -> std::result::Result<(), $Error> {
                     // SAFETY: the pointer is this function's, and the library is never unloaded. The caller keeps the
                     // function's contract.
                     let code = unsafe { (self.$name)($( $argument ),*) };
@@ -59,13 +71,13 @@ macro_rules! functions {
         $( const _: unsafe fn($( $type ),*) -> $bindings::$Code = $bindings::$name; )*
     };
 }
-pub(super) use functions;
+pub(crate) use functions;
 
 /// The library's symbol of this name, if it has it.
 ///
 /// # Safety
 /// `T` is a function pointer type, that of the symbol.
-pub(super) unsafe fn symbol<T: Copy>(library: &'static Library, name: &str) -> Option<T> {
+pub(crate) unsafe fn symbol<T: Copy>(library: &'static Library, name: &str) -> Option<T> {
     // SAFETY: `T` is the symbol's type, says the caller.
     let symbol = unsafe { library.get::<T>(name) }.ok()?;
     Some(*symbol)

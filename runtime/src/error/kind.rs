@@ -1,6 +1,6 @@
 //! [`ErrorKind`]: everything that can happen.
 
-use std::borrow::Cow;
+use super::DriverError;
 
 /// What happened.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -63,6 +63,87 @@ pub enum ErrorKind {
         kernel: &'static str,
         /// The kernel source.
         file: &'static str,
+    },
+    /// A kernel with another number of parameters than its declaration.
+    #[error("kernel `{kernel}` is declared with {declared} parameters, but in `{file}` it has {found}")]
+    ParameterCount {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The kernel source.
+        file: &'static str,
+        /// Parameters of the declaration, without symbols.
+        declared: usize,
+        /// Parameters of the compiled kernel.
+        found: usize,
+    },
+    /// A kernel of which a parameter has another size than in its declaration.
+    #[error(
+        "parameter {index} of kernel `{kernel}` is declared with {declared} bytes, but in `{file}` it has {found}"
+    )]
+    ParameterSize {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The kernel source.
+        file: &'static str,
+        /// From 1, without symbols.
+        index: usize,
+        /// Bytes of the Rust type.
+        declared: usize,
+        /// Bytes in the compiled kernel.
+        found: usize,
+    },
+    /// A PTX, cubin or fatbin file that is none, is cut off, or is refused by the driver.
+    #[error("`{file}` cannot be loaded: {reason}{}", after_newline(log))]
+    InvalidImage {
+        /// The file.
+        file: &'static str,
+        /// What is wrong with it.
+        reason: String,
+        /// The driver's own text, if it has said anything.
+        log: String,
+    },
+    /// A PTX, cubin or fatbin file for other devices than this.
+    #[error(
+        "`{file}` cannot be loaded: it holds {holds}, but `{device}` is sm_{}{}{}",
+        compute_capability.0,
+        compute_capability.1,
+        after_newline(log)
+    )]
+    NoCodeForDevice {
+        /// The file.
+        file: &'static str,
+        /// `code for sm_80`, say.
+        holds: String,
+        /// The device's name.
+        device: String,
+        /// The device's compute capability, `(9, 0)` for `sm_90`.
+        compute_capability: (u32, u32),
+        /// The driver's own text, if it has said anything.
+        log: String,
+    },
+    /// PTX of a newer version than the driver knows.
+    #[error(
+        "`{file}` cannot be loaded: it is PTX {version}, which is newer than this driver (for CUDA {}.{}) can compile\n  help: update the driver, or have the file made by an older compiler",
+        driver.0,
+        driver.1
+    )]
+    PtxTooNew {
+        /// The file.
+        file: &'static str,
+        /// What it says of itself, `8.8`.
+        version: String,
+        /// The CUDA release that the driver is for.
+        driver: (u32, u32),
+    },
+    /// An option for NVRTC that this crate cannot work with.
+    #[error("`{file}` cannot be compiled with `{option}`: {reason}")]
+    CompileOption {
+        /// The kernel source.
+        file: &'static str,
+        /// The option as it is written.
+        option: &'static str,
+        /// Why not.
+        reason: &'static str,
     },
     /// A kernel that the simulated device cannot run.
     #[error(
@@ -152,6 +233,16 @@ pub enum ErrorKind {
         /// The slice's elements.
         slice: usize,
     },
+    /// A part of a buffer that is not within it.
+    #[error("{start}..{end} is no range of a buffer of {len} elements")]
+    Range {
+        /// The first element.
+        start: usize,
+        /// After the last one.
+        end: usize,
+        /// The buffer's elements.
+        len: usize,
+    },
     /// The ring does not fit the pipeline's budget.
     #[error("the ring needs {needed} bytes of device memory, but its budget is {budget}")]
     Budget {
@@ -193,7 +284,10 @@ pub enum ErrorKind {
         requested: u64,
     },
     /// A launch outside the device's limits.
-    #[error("kernel `{kernel}` cannot be launched: {what} is {value}, but the limit is {limit}")]
+    #[error(
+        "kernel `{kernel}` cannot be launched: {what} is {value}, but {}",
+        if *value < *limit { format!("it must be at least {limit}") } else { format!("the limit is {limit}") }
+    )]
     LaunchLimit {
         /// The kernel's name.
         kernel: &'static str,
@@ -203,6 +297,111 @@ pub enum ErrorKind {
         value: u64,
         /// The most (or, for 0, the least) there may be.
         limit: u64,
+    },
+    /// A launch with more shared memory than the device has for a block.
+    #[error(
+        "kernel `{kernel}` cannot be launched: it needs {} bytes of shared memory ({dynamic} of the launch and {fixed} that the kernel declares), but the limit is {limit}",
+        u64::from(*dynamic) + u64::from(*fixed)
+    )]
+    SharedMemory {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// What the launch asks for (dynamic shared memory), in bytes.
+        dynamic: u32,
+        /// What the source declares itself (static shared memory), in bytes.
+        fixed: u32,
+        /// The most that a block may have, in bytes.
+        limit: u32,
+    },
+    /// A launch whose blocks do not fill their clusters.
+    #[error(
+        "kernel `{kernel}` cannot be launched: a grid of {} blocks is no multiple of clusters of {}",
+        extent(grid),
+        extent(cluster)
+    )]
+    ClusterGrid {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The launch's grid, in blocks, as `[x, y, z]`.
+        grid: [u32; 3],
+        /// The kernel's clusters, in blocks.
+        cluster: [u32; 3],
+    },
+    /// A kernel whose source fixes other clusters than its declaration.
+    #[error(
+        "kernel `{kernel}` is declared with clusters of {} blocks, but `{file}` has `__cluster_dims__` of {}",
+        extent(declared),
+        extent(found)
+    )]
+    ClusterDiffers {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The kernel source.
+        file: &'static str,
+        /// What `#[cluster(…)]` says, in blocks, as `[x, y, z]`.
+        declared: [u32; 3],
+        /// What the source says.
+        found: [u32; 3],
+    },
+    /// A kernel that this device cannot run as it is declared.
+    #[error(
+        "kernel `{kernel}` needs {need}, which `{device}` (compute capability {}.{}) does not have",
+        compute_capability.0,
+        compute_capability.1
+    )]
+    DeviceLacks {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// `clusters of blocks`, say.
+        need: &'static str,
+        /// The device's name.
+        device: String,
+        /// The device's compute capability, `(8, 0)` for an A100.
+        compute_capability: (u32, u32),
+    },
+    /// A variable that a kernel's source does not have.
+    #[error(
+        "`{file}` has no variable `{symbol}`, which kernel `{kernel}` is declared with: it must be a `__constant__` or `__device__` variable outside of namespaces"
+    )]
+    NoSuchSymbol {
+        /// The variable's name.
+        symbol: &'static str,
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The kernel source.
+        file: &'static str,
+    },
+    /// A variable that is smaller than what a launch gives for it.
+    #[error("`{symbol}` of kernel `{kernel}` has {size} bytes, but the launch gives {bytes} for it")]
+    SymbolSize {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The variable's name.
+        symbol: &'static str,
+        /// Bytes of the buffer.
+        bytes: usize,
+        /// Bytes of the variable.
+        size: usize,
+    },
+    /// A variable for which a launch gives something that may change within a run.
+    #[error(
+        "`{symbol}` of kernel `{kernel}` is copied once a run: a launch can give a `resident` for it only"
+    )]
+    SymbolNotResident {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The variable's name.
+        symbol: &'static str,
+    },
+    /// A variable for which launches of one run give different buffers.
+    #[error(
+        "`{symbol}` of kernel `{kernel}` is copied once a run, and holds another buffer than this launch gives for it"
+    )]
+    SymbolChanged {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The variable's name.
+        symbol: &'static str,
     },
     /// A launch that breaks the kernel's `#[requires(…)]`.
     #[error("kernel `{kernel}` requires `{condition}`")]
@@ -251,6 +450,73 @@ pub enum ErrorKind {
     /// A routine that is called on a simulated device, but simulates nothing there, or the other way around.
     #[error("a routine works on the simulated device only, but this is a GPU")]
     NotSimulated,
+    /// What a routine keeps ([`Enqueue::state`](crate::Enqueue::state)) is in use by a routine that has called this one.
+    #[error("a routine asked for its `{state}` while a routine that called it has it")]
+    StateInUse {
+        /// The type of what it keeps.
+        state: &'static str,
+    },
+    /// One of CUDA's libraries is not there.
+    #[error(
+        "no {library}: none of its libraries could be loaded\n  looked for {}\n  help: install the CUDA toolkit, or PyPI's `{package}` on the library path",
+        list(looked_for)
+    )]
+    NoLibrary {
+        /// `cuBLAS`.
+        library: &'static str,
+        /// PyPI's package that has it.
+        package: &'static str,
+        /// File names, in the order they were tried.
+        looked_for: Vec<String>,
+    },
+    /// One of CUDA's libraries is there but lacks a function that is needed.
+    #[error("this {library} is too old: it has no `{symbol}`")]
+    LibraryTooOld {
+        /// `cuBLAS`.
+        library: &'static str,
+        /// The missing function.
+        symbol: &'static str,
+    },
+    /// A function of one of CUDA's libraries failed.
+    #[error("`{function}` of {library} failed: {status} ({code}){}", cause(device))]
+    Library {
+        /// `cuBLAS`.
+        library: &'static str,
+        /// The function, `cublasGemmEx`.
+        function: &'static str,
+        /// The library's name for what it returned, `CUBLAS_STATUS_EXECUTION_FAILED`.
+        status: &'static str,
+        /// The library's number for it.
+        code: u32,
+        /// What the device reported when it was waited for at the run's end, if it failed too.
+        device: Option<Box<DriverError>>,
+    },
+    /// A matrix, vector or tensor whose size is not the one that a routine's dimensions say.
+    #[error("`{routine}`: `{argument}` is {dimensions}, which takes {needed} elements, but it has {len}")]
+    Dimensions {
+        /// `gemm`.
+        routine: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// `m x k = 3 x 4`.
+        dimensions: String,
+        /// The elements that it must have; at least these, where rows or matrices stand apart.
+        needed: usize,
+        /// The elements that it has.
+        len: usize,
+    },
+    /// A dimension that a routine cannot take.
+    #[error("`{routine}`: {dimension} is {value}, but it must be {allowed}")]
+    Dimension {
+        /// `gemm`.
+        routine: &'static str,
+        /// `m`, or `the leading dimension of a`.
+        dimension: &'static str,
+        /// Its value.
+        value: usize,
+        /// `at least 4`.
+        allowed: String,
+    },
     /// A thread for callbacks cannot be started.
     #[error("no thread for callbacks can be started: {message}")]
     NoThread {
@@ -280,50 +546,24 @@ pub enum ErrorKind {
     Driver(DriverError),
 }
 
-/// An error code of CUDA's driver, or the same code from the simulated device.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{call}` failed: {name} ({code}): {description}")]
-#[non_exhaustive]
-pub struct DriverError {
-    /// The driver's function, `cuMemcpyHtoDAsync`.
-    pub call: &'static str,
-    /// CUDA's number, 2 for `CUDA_ERROR_OUT_OF_MEMORY`.
-    pub code: u32,
-    /// CUDA's name for it.
-    pub name: Cow<'static, str>,
-    /// CUDA's words for it.
-    pub description: Cow<'static, str>,
-    /// The operation and chunk that failed, where the device can tell (the simulated device can).
-    pub(crate) tag: Option<(u32, u64)>,
-    /// The kernel whose host body panicked, and the panic's message.
-    pub(crate) host_body: Option<String>,
-}
-
-impl DriverError {
-    pub(crate) fn new(
-        call: &'static str,
-        code: u32,
-        name: impl Into<Cow<'static, str>>,
-        description: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self { call, code, name: name.into(), description: description.into(), tag: None, host_body: None }
-    }
-
-    pub(crate) fn is_out_of_memory(&self) -> bool {
-        self.code == 2
-    }
-
-    /// Whether some earlier operation may have caused it: CUDA reports what goes wrong on the device with whatever call
-    /// comes next.
-    pub(crate) fn is_asynchronous(&self) -> bool {
-        // Illegal address, launch timeout, assert, hardware stack, illegal instruction, misaligned address, invalid
-        // address space, invalid PC, launch failed; ECC and NVLink errors.
-        matches!(self.code, 700 | 702 | 710 | 714..=719 | 214 | 220)
-    }
+/// What the device reported, on a line of its own.
+fn cause(device: &Option<Box<DriverError>>) -> String {
+    device.as_ref().map_or(String::new(), |error| format!("\n  the device reported: {error}"))
 }
 
 /// Names, a few a line.
 fn list(names: &[String]) -> String {
     let lines: Vec<_> = names.chunks(3).map(|names| names.join(", ")).collect();
     lines.join(",\n    ")
+}
+
+/// `(2, 1, 1)`
+fn extent([x, y, z]: &[u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+/// The text on lines of its own, if there is any.
+fn after_newline(text: &str) -> String {
+    let text = text.trim_end();
+    if text.is_empty() { String::new() } else { format!(":\n{text}") }
 }

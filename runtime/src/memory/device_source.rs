@@ -9,7 +9,7 @@ use super::{DeviceBuf, DeviceCore};
 
 /// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not device memory of `{T}`, but this `input` is declared `device`",
+    message = "`{Self}` is not device memory of `{T}`, but this argument is declared `device`",
     label = "expected `&DeviceBuf<{T}>`",
     note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them"
 )]
@@ -20,7 +20,7 @@ pub trait DeviceInput<'a, T: Pod>: sealed::Sealed {
 
 /// Data on the device that a pipeline reads and writes in place: `&mut DeviceBuf<T>`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not device memory of `{T}` to write, but this `inout` is declared `device`",
+    message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
     note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them"
 )]
@@ -31,7 +31,7 @@ pub trait DeviceInOut<'a, T: Pod>: sealed::Sealed {
 
 /// Data on the device that a pipeline writes in place: `&mut DeviceBuf<T>`, as long as the result.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not device memory of `{T}` to write, but this `output` is declared `device`",
+    message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
     note = "allocate it with `DeviceBuf::zeroed`, or drop `device` to have each run copy the result to the host"
 )]

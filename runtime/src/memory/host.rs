@@ -1,14 +1,13 @@
 //! What `run` accepts as host data: slices, `Vec`s, arrays and [`PinnedBuf`]s.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{PinnedBuf, PinnedCore};
+use super::{PinnedBuf, PinnedRange, PinnedSlice, PinnedSliceMut};
 
 /// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&Box<[T]>`, `&[T; N]` (staged by the CPU through pinned memory), or
-/// `&PinnedBuf<T>` (copied by the device directly).
+/// `&PinnedBuf<T>` and [`PinnedSlice<T>`] (copied by the device directly).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `input` of `{T}`",
     label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`"
@@ -18,7 +17,8 @@ pub trait Input<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> HostSource<'a>;
 }
 
-/// Host data that a pipeline reads and writes back: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` or `&mut PinnedBuf<T>`.
+/// Host data that a pipeline reads and writes back: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]`, `&mut PinnedBuf<T>` or
+/// [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `inout` of `{T}`",
     label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
@@ -28,8 +28,8 @@ pub trait InOut<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> HostSource<'a>;
 }
 
-/// Host data that a pipeline writes: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` or `&mut PinnedBuf<T>`, as long as the
-/// result.
+/// Host data that a pipeline writes: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]`, `&mut PinnedBuf<T>` or
+/// [`PinnedSliceMut<T>`], as long as the result.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `output` of `{T}`",
     label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
@@ -39,34 +39,37 @@ pub trait Output<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> HostSource<'a>;
 }
 
-/// An [`Input`] that is declared `pinned`: `&PinnedBuf<T>` alone.
+/// An [`Input`] that is declared `pinned`: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
 #[diagnostic::on_unimplemented(
     message = "an `input` is declared `pinned`, but a `{Self}` is pageable",
     label = "expected `&PinnedBuf<{T}>`",
     note = "the GPU cannot copy pageable memory asynchronously",
-    note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged"
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged",
+    note = "a part of a `PinnedBuf` is `buffer.slice(range)?`"
 )]
 pub trait PinnedInput<'a, T: Pod>: Input<'a, T> {}
 
-/// An [`InOut`] that is declared `pinned`: `&mut PinnedBuf<T>` alone.
+/// An [`InOut`] that is declared `pinned`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "an `inout` is declared `pinned`, but a `{Self}` is pageable",
     label = "expected `&mut PinnedBuf<{T}>`",
     note = "the GPU cannot copy pageable memory asynchronously",
-    note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged"
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged",
+    note = "a part of a `PinnedBuf` is `buffer.slice(range)?`"
 )]
 pub trait PinnedInOut<'a, T: Pod>: InOut<'a, T> {}
 
-/// An [`Output`] that is declared `pinned`: `&mut PinnedBuf<T>` alone.
+/// An [`Output`] that is declared `pinned`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "an `output` is declared `pinned`, but a `{Self}` is pageable",
     label = "expected `&mut PinnedBuf<{T}>`",
     note = "the GPU cannot copy to pageable memory asynchronously",
-    note = "allocate it with `PinnedBuf::zeroed`, or drop `pinned` to have it staged"
+    note = "allocate it with `PinnedBuf::zeroed`, or drop `pinned` to have it staged",
+    note = "a part of a `PinnedBuf` is `buffer.slice_mut(range)?`"
 )]
 pub trait PinnedOutput<'a, T: Pod>: Output<'a, T> {}
 
-/// An [`Input`] that is declared `mapped`: `&PinnedBuf<T>` alone.
+/// An [`Input`] that is declared `mapped`: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
 #[diagnostic::on_unimplemented(
     message = "an `input` is declared `mapped`, but a `{Self}` is pageable",
     label = "expected `&PinnedBuf<{T}>`",
@@ -75,7 +78,7 @@ pub trait PinnedOutput<'a, T: Pod>: Output<'a, T> {}
 )]
 pub trait MappedInput<'a, T: Pod>: Input<'a, T> {}
 
-/// An [`InOut`] that is declared `mapped`: `&mut PinnedBuf<T>` alone.
+/// An [`InOut`] that is declared `mapped`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "an `inout` is declared `mapped`, but a `{Self}` is pageable",
     label = "expected `&mut PinnedBuf<{T}>`",
@@ -84,7 +87,7 @@ pub trait MappedInput<'a, T: Pod>: Input<'a, T> {}
 )]
 pub trait MappedInOut<'a, T: Pod>: InOut<'a, T> {}
 
-/// An [`Output`] that is declared `mapped`: `&mut PinnedBuf<T>` alone.
+/// An [`Output`] that is declared `mapped`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "an `output` is declared `mapped`, but a `{Self}` is pageable",
     label = "expected `&mut PinnedBuf<{T}>`",
@@ -92,13 +95,6 @@ pub trait MappedInOut<'a, T: Pod>: InOut<'a, T> {}
     note = "allocate it with `PinnedBuf::zeroed`, or drop `mapped` and copy the result from the device"
 )]
 pub trait MappedOutput<'a, T: Pod>: Output<'a, T> {}
-
-impl<'a, T: Pod> MappedInput<'a, T> for &'a PinnedBuf<T> {}
-impl<'a, T: Pod> MappedInOut<'a, T> for &'a mut PinnedBuf<T> {}
-impl<'a, T: Pod> MappedOutput<'a, T> for &'a mut PinnedBuf<T> {}
-impl<'a, T: Pod> PinnedInput<'a, T> for &'a PinnedBuf<T> {}
-impl<'a, T: Pod> PinnedInOut<'a, T> for &'a mut PinnedBuf<T> {}
-impl<'a, T: Pod> PinnedOutput<'a, T> for &'a mut PinnedBuf<T> {}
 
 /// The memory of one host argument. Only the traits above make one, so it is what it says for the lifetime `'a`.
 #[doc(hidden)]
@@ -114,7 +110,7 @@ pub struct HostSource<'a> {
 pub(crate) enum HostMemory {
     /// Touched by CPU copies only.
     Pageable(*mut u8),
-    Pinned(Arc<PinnedCore>),
+    Pinned(PinnedRange),
 }
 
 impl HostSource<'_> {
@@ -122,9 +118,8 @@ impl HostSource<'_> {
         Self { memory: HostMemory::Pageable(ptr.cast()), len, writable, borrow: PhantomData }
     }
 
-    fn pinned<T: Pod>(buffer: &PinnedBuf<T>, writable: bool) -> Self {
-        let memory = HostMemory::Pinned(buffer.core().clone());
-        Self { memory, len: buffer.len(), writable, borrow: PhantomData }
+    fn pinned(range: PinnedRange, len: usize, writable: bool) -> Self {
+        Self { memory: HostMemory::Pinned(range), len, writable, borrow: PhantomData }
     }
 }
 
@@ -158,24 +153,44 @@ macro_rules! writable {
 readable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
 writable!([] [T], [] Vec<T>, [] Box<[T]>, [const N: usize] [T; N]);
 
-impl<T: Pod> sealed::Sealed for &PinnedBuf<T> {}
-impl<'a, T: Pod> Input<'a, T> for &'a PinnedBuf<T> {
-    fn source(self) -> HostSource<'a> {
-        HostSource::pinned(self, false)
-    }
-}
+// Not by a macro: rustc shows these lines where a `Vec` is passed.
+impl<'a, T: Pod> PinnedInput<'a, T> for &'a PinnedBuf<T> {}
+impl<'a, T: Pod> PinnedInput<'a, T> for PinnedSlice<'a, T> {}
+impl<'a, T: Pod> MappedInput<'a, T> for &'a PinnedBuf<T> {}
+impl<'a, T: Pod> MappedInput<'a, T> for PinnedSlice<'a, T> {}
+impl<'a, T: Pod> PinnedInOut<'a, T> for &'a mut PinnedBuf<T> {}
+impl<'a, T: Pod> PinnedInOut<'a, T> for PinnedSliceMut<'a, T> {}
+impl<'a, T: Pod> PinnedOutput<'a, T> for &'a mut PinnedBuf<T> {}
+impl<'a, T: Pod> PinnedOutput<'a, T> for PinnedSliceMut<'a, T> {}
+impl<'a, T: Pod> MappedInOut<'a, T> for &'a mut PinnedBuf<T> {}
+impl<'a, T: Pod> MappedInOut<'a, T> for PinnedSliceMut<'a, T> {}
+impl<'a, T: Pod> MappedOutput<'a, T> for &'a mut PinnedBuf<T> {}
+impl<'a, T: Pod> MappedOutput<'a, T> for PinnedSliceMut<'a, T> {}
 
-impl<T: Pod> sealed::Sealed for &mut PinnedBuf<T> {}
-impl<'a, T: Pod> InOut<'a, T> for &'a mut PinnedBuf<T> {
-    fn source(self) -> HostSource<'a> {
-        HostSource::pinned(self, true)
-    }
+macro_rules! pinned {
+    ($read:ty, $write:ty) => {
+        impl<'a, T: Pod> sealed::Sealed for $read {}
+        impl<'a, T: Pod> Input<'a, T> for $read {
+            fn source(self) -> HostSource<'a> {
+                HostSource::pinned(self.range(), self.elements(), false)
+            }
+        }
+
+        impl<'a, T: Pod> sealed::Sealed for $write {}
+        impl<'a, T: Pod> InOut<'a, T> for $write {
+            fn source(self) -> HostSource<'a> {
+                HostSource::pinned(self.range(), self.elements(), true)
+            }
+        }
+        impl<'a, T: Pod> Output<'a, T> for $write {
+            fn source(self) -> HostSource<'a> {
+                HostSource::pinned(self.range(), self.elements(), true)
+            }
+        }
+    };
 }
-impl<'a, T: Pod> Output<'a, T> for &'a mut PinnedBuf<T> {
-    fn source(self) -> HostSource<'a> {
-        HostSource::pinned(self, true)
-    }
-}
+pinned!(&'a PinnedBuf<T>, &'a mut PinnedBuf<T>);
+pinned!(PinnedSlice<'a, T>, PinnedSliceMut<'a, T>);
 
 mod sealed {
     pub trait Sealed {}

@@ -6,6 +6,7 @@ mod device_buf;
 mod device_source;
 mod host;
 mod pinned;
+mod pinned_slice;
 mod transfer;
 
 pub(crate) use copy::copy;
@@ -20,4 +21,6 @@ pub use host::{
 };
 pub use pinned::PinnedBuf;
 pub(crate) use pinned::PinnedCore;
+pub(crate) use pinned_slice::PinnedRange;
+pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub(crate) use transfer::{Direction, NO_OPERATION, Transfer};

@@ -72,6 +72,11 @@ impl<T: Pod> PinnedBuf<T> {
     pub(crate) fn core(&self) -> &Arc<PinnedCore> {
         &self.core
     }
+
+    /// Its elements, poisoned or not.
+    pub(super) fn elements(&self) -> usize {
+        self.len
+    }
 }
 
 /// Pinned memory is aligned to 64 bytes, which every `Pod` type in use satisfies.

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use super::Pipeline;
 use super::in_place::InPlace;
 use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
-use super::shared::Shared;
+use super::shared::{Data, Shared};
 use crate::driver::DevicePtr;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{
@@ -221,27 +221,33 @@ impl<'p, 'a> Call<'p, 'a> {
     fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace<'a>>) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
-        let plan = &self.pipeline.plan.buffers[index];
-        let place = self.pipeline.place_of_buffer(index);
+        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
         let refused = |kind| Error::new(kind).at(place);
-        let shape = Shape::new(plan.name, size, edge).map_err(refused)?;
-        let Some(data) = data else { return Err(refused(ErrorKind::Skipped)) };
-        if let BufferKind::InPlace { writes: true, .. } = plan.kind
-            && !data.writable
-        {
-            return Err(refused(ErrorKind::Skipped));
-        }
-        if data.is_poisoned() {
-            return Err(refused(ErrorKind::Poisoned { host: plan.name }));
-        }
-        if !data.device().same(&self.pipeline.device) {
-            return Err(refused(ErrorKind::OtherDevice { host: plan.name }));
-        }
-        self.count(plan.name, shape, data.len).map_err(refused)?;
+        let shape = Shape::new(name, size, edge).map_err(refused)?;
+        let data = self.usable_in_place(data)?;
+        self.count(name, shape, data.len).map_err(refused)?;
         let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
         self.buffers.push(BufferShape { shape, place });
         self.in_place.push(data);
         Ok(Buffer { index, elements: PhantomData })
+    }
+
+    /// The argument that the next buffer is, if this device may use it as the plan says.
+    fn usable_in_place(&self, data: Option<InPlace<'a>>) -> Result<InPlace<'a>> {
+        let index = self.buffers.len();
+        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
+        let refused = |kind| Err(Error::new(kind).at(self.pipeline.place_of_buffer(index)));
+        let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
+        let Some(data) = data.filter(|data| data.writable || !writes) else {
+            return refused(ErrorKind::Skipped);
+        };
+        if data.is_poisoned() {
+            return refused(ErrorKind::Poisoned { host: name });
+        }
+        if !data.device().same(&self.pipeline.device) {
+            return refused(ErrorKind::OtherDevice { host: name });
+        }
+        Ok(data)
     }
 
     /// The next device buffer, a `resident`: all of `data`, for the whole run.
@@ -252,6 +258,16 @@ impl<'p, 'a> Call<'p, 'a> {
         let source = data.source();
         let len = source.len;
         self.shared(source, len, None, false)
+    }
+
+    /// Likewise where it is on the device.
+    ///
+    /// # Errors
+    /// As [`resident`](Self::resident).
+    pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
+        let data = InPlace::on_device(data.core());
+        let len = data.as_ref().map_or(0, |data| data.len);
+        self.shared_on_device(data, len, None)
     }
 
     /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, which gets what
@@ -265,36 +281,84 @@ impl<'p, 'a> Call<'p, 'a> {
         init: Option<T>,
         data: impl InOut<'a, T>,
     ) -> Result<Buffer<T>> {
-        let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
         self.shared(data.source(), len, init, true)
+    }
+
+    /// Likewise where it is on the device.
+    ///
+    /// # Errors
+    /// As [`carry`](Self::carry).
+    pub fn carry_on_device<T: Pod>(
+        &mut self,
+        len: usize,
+        init: Option<T>,
+        data: impl DeviceInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.shared_on_device(InPlace::on_device(data.core()), len, init)
     }
 
     fn shared<T: Pod>(
         &mut self,
         source: HostSource<'a>,
         declared: usize,
-        init: Option<Vec<u8>>,
-        back: bool,
+        init: Option<T>,
+        carried: bool,
+    ) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
+        self.usable(name, &source).map_err(|kind| Error::new(kind).at(place))?;
+        let len = source.len;
+        let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
+        self.starts(index, Data::Host { source, carried }, len, init);
+        Ok(buffer)
+    }
+
+    fn shared_on_device<T: Pod>(
+        &mut self,
+        data: Option<InPlace<'a>>,
+        declared: usize,
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let data = self.usable_in_place(data)?;
+        let (ptr, len) = (data.ptr(), data.len);
+        let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
+        if init.is_some() {
+            self.starts(index, Data::Device(ptr), len, init);
+        }
+        self.in_place.push(data);
+        Ok(buffer)
+    }
+
+    /// The next buffer, one for the run of `len` elements where `declared` are.
+    fn shared_buffer<T: Pod>(
+        &mut self,
+        buffer: BufferPlace,
+        len: usize,
+        declared: usize,
     ) -> Result<Buffer<T>> {
         const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
         let index = self.buffers.len();
         let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        let len = source.len;
-        let usable = self.usable(name, &source);
-        usable.map_err(|kind| Error::new(kind).at(place))?;
+        let refused = |kind| Error::new(kind).at(place);
         if len != declared {
-            return Err(Error::new(ErrorKind::CarryLength { carry: name, len, declared }).at(place));
+            return Err(refused(ErrorKind::CarryLength { carry: name, len, declared }));
         }
-        let shape =
-            Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(|kind| Error::new(kind).at(place))?;
-        self.buffers.push(BufferShape { shape, place: BufferPlace::Shared(len) });
-        self.shared.push(Shared { buffer: index, source, bytes: len * size_of::<T>(), init, back });
+        let shape = Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(refused)?;
+        self.buffers.push(BufferShape { shape, place: buffer });
         Ok(Buffer { index, elements: PhantomData })
+    }
+
+    /// What a buffer holds before the first chunk.
+    fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
+        let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
+        self.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
     }
 
     /// Whether this device may use the memory.
     fn usable(&self, host: &'static str, source: &HostSource<'a>) -> Result<(), ErrorKind> {
-        if let HostMemory::Pinned(core) = &source.memory {
+        if let HostMemory::Pinned(range) = &source.memory {
+            let core = range.core();
             if core.is_poisoned() {
                 return Err(ErrorKind::Poisoned { host });
             }
@@ -354,8 +418,7 @@ impl<'p, 'a> Call<'p, 'a> {
                 return Err(error.at(self.pipeline.place_of_host(index)));
             }
         }
-        let in_place =
-            self.buffers.iter().enumerate().filter(|(_, b)| matches!(b.place, BufferPlace::InPlace(..)));
+        let in_place = self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
         for ((index, buffer), data) in in_place.zip(&self.in_place) {
             if let Some(error) = too_short(plan.buffers[index].name, data.len, &buffer.shape) {
                 return Err(error.at(self.pipeline.place_of_buffer(index)));

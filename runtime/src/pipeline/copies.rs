@@ -24,9 +24,9 @@ impl Operation<'_> {
         } else {
             let (start, _) = self.host_range(shape);
             match memory {
-                HostMemory::Pinned(core) => {
+                HostMemory::Pinned(range) => {
                     // SAFETY: the chunk's items are within the argument (`chunks` are cut from its length).
-                    let from = unsafe { core.ptr.as_ptr().add(start) };
+                    let from = unsafe { range.ptr().add(start) };
                     self.copy_to_device(to, from, bytes)?;
                 }
                 HostMemory::Pageable(data) => {
@@ -63,8 +63,8 @@ impl Operation<'_> {
                 self.copy_to_device(to, slot.ptr(), before + inside + after)?;
                 self.staged(slot, None)
             }),
-            HostMemory::Pinned(core) => {
-                let data = core.ptr.as_ptr();
+            HostMemory::Pinned(range) => {
+                let data = range.ptr();
                 // SAFETY: the window's items are within the argument.
                 let from = unsafe { data.add(window.first_byte()) };
                 self.copy_to_device(to.offset(before), from.cast_const(), inside)?;
@@ -97,9 +97,9 @@ impl Operation<'_> {
         let (start, bytes) = self.host_range(shape);
         let from = self.same_size(self.device_range(from)?, bytes)?;
         match &self.run.hosts[to.index].memory {
-            HostMemory::Pinned(core) => {
+            HostMemory::Pinned(range) => {
                 // SAFETY: the chunk's items are within the argument.
-                let to = unsafe { core.ptr.as_ptr().add(start) };
+                let to = unsafe { range.ptr().add(start) };
                 self.copy_to_host(to, from, bytes)?;
             }
             HostMemory::Pageable(data) => {

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use super::operation::Operation;
 use super::run::Chunk;
 use crate::device::Device;
-use crate::driver::{DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
+use crate::driver::{Access, DevicePtr, DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::aliases;
 use crate::plan::OperationKind;
@@ -15,11 +15,18 @@ use crate::slices::{Slices, Views};
 impl<'r> Operation<'r> {
     /// What a routine is handed to enqueue with.
     pub fn enqueue(&self) -> Enqueue<'r> {
-        let refused = self.run.launch_graph().err();
+        let refused = self.begin_routine().err();
         if let Some(error) = &refused {
             self.run.refuse_with(error.clone());
         }
         Enqueue { operation: *self, refused }
+    }
+
+    /// In graph mode, launches what comes before the routine; its stream waits for the chunk before where that is the order.
+    fn begin_routine(&self) -> Result<()> {
+        self.run.launch_graph()?;
+        self.check(self.run.place())?;
+        self.check(self.device().driver().make_current())
     }
 
     /// Takes what a routine has returned.
@@ -57,7 +64,10 @@ impl<'r> Operation<'r> {
 /// A routine is a function of this, and of what stands between the parentheses: [`DeviceSlice`](crate::DeviceSlice) for
 /// `&b`, [`DeviceSliceMut`](crate::DeviceSliceMut) for `&mut b`, [`DeviceSliceOut`](crate::DeviceSliceOut) for `out b`, and
 /// values. It enqueues its work on [`cuda_stream`](Self::cuda_stream), or on the simulated device what
-/// [`simulate`](Self::simulate) is given.
+/// [`simulate`](Self::simulate) is given. What it needs from call to call, a library's handle say, it keeps with
+/// [`state`](Self::state). When it is called, the device's CUDA context is current on the thread.
+///
+/// A routine may call others: it hands this on, and parts of its slices ([`DeviceSlice::get`](crate::DeviceSlice::get)).
 ///
 /// ```
 /// use thalweg::prelude::*;
@@ -94,7 +104,7 @@ impl<'r> Operation<'r> {
 /// ```
 #[derive(Debug)]
 pub struct Enqueue<'r> {
-    operation: Operation<'r>,
+    pub(super) operation: Operation<'r>,
     /// Why nothing can be enqueued.
     refused: Option<Error>,
 }
@@ -111,10 +121,72 @@ impl Enqueue<'_> {
     }
 
     /// The stream to enqueue on, a `CUstream`; `None` on the simulated device. It is this operation's for the duration of
-    /// the call: do not keep it.
+    /// the call: do not keep it, other than in a [`state`](Self::state), which there is one of for each stream.
+    ///
+    /// The device's context is current when this returns.
     pub fn cuda_stream(&self) -> Option<*mut c_void> {
-        let handle = self.operation.direct_stream().0 as usize;
-        (!self.device().is_simulated()).then(|| std::ptr::with_exposed_provenance_mut(handle))
+        if self.device().is_simulated() {
+            return None;
+        }
+        if let Err(error) = self.operation.check(self.device().driver().make_current()) {
+            self.operation.run.refuse_with(error);
+        }
+        Some(std::ptr::with_exposed_provenance_mut(self.operation.direct_stream().0 as usize))
+    }
+
+    /// Whether work on this memory may be enqueued.
+    ///
+    /// # Errors
+    /// The run was refused; some of it is not the run's; two of it overlap and one is written.
+    pub(crate) fn admit(&self, accesses: &[Access]) -> Result<()> {
+        let operation = &self.operation;
+        if let Some(error) = &self.refused {
+            return Err(error.clone());
+        }
+        let OperationKind::Call { routine } = operation.plan().kind else {
+            return operation.fail(ErrorKind::Skipped);
+        };
+        if !operation.in_order() || !accesses.iter().all(|access| operation.owns(access)) {
+            return operation.fail(ErrorKind::Skipped);
+        }
+        if aliases(accesses) {
+            return operation.fail(ErrorKind::Aliased { kernel: routine });
+        }
+        Ok(())
+    }
+
+    /// Lets a library enqueue. If it fails, it is not known what it has done, and nothing more is enqueued.
+    #[allow(dead_code, reason = "for libraries, which are features")]
+    pub(crate) fn library(&self, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
+        enqueue().map_err(|error| {
+            let error = error.at(self.operation.place());
+            self.operation.run.refuse_with(error.clone());
+            error
+        })
+    }
+
+    /// Sets bytes of device memory to 0. They are the run's.
+    #[allow(dead_code, reason = "for libraries, which are features")]
+    pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        let operation = &self.operation;
+        self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true }])?;
+        operation.direct(|stream| {
+            // SAFETY: the stream and the memory live as long as the run; any address is aligned to a byte.
+            unsafe { self.device().driver().fill(DevicePtr(address), &[0], bytes, stream, operation.tag()) }
+        })
+    }
+
+    /// Enqueues a copy from device memory to device memory.
+    ///
+    /// # Safety
+    /// Both ranges stay allocated until the stream has got past this, and do not overlap.
+    #[allow(dead_code, reason = "for libraries, which are features")]
+    pub(crate) unsafe fn copy_on_device(&self, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
+        let operation = &self.operation;
+        operation.direct(|stream| {
+            // SAFETY: the stream lives as long as the run; the ranges are the caller's promise.
+            unsafe { self.device().driver().copy_on_device(to, from, bytes, stream, operation.tag()) }
+        })
     }
 
     /// What the routine does on the simulated device: calls `body` when the stream gets here, with slices for `memory`,
@@ -148,15 +220,7 @@ impl Enqueue<'_> {
         }
         let memory = memory.raw();
         let accesses = memory.accesses();
-        let OperationKind::Call { routine } = operation.plan().kind else {
-            return operation.fail(ErrorKind::Skipped);
-        };
-        if !operation.in_order() || !accesses.iter().all(|access| operation.owns(access)) {
-            return operation.fail(ErrorKind::Skipped);
-        }
-        if aliases(&accesses) {
-            return operation.fail(ErrorKind::Aliased { kernel: routine });
-        }
+        self.admit(&accesses)?;
         let body = Cell::new(Some(body));
         let make = || -> HostBody {
             let body = body.take();
@@ -171,7 +235,7 @@ impl Enqueue<'_> {
         };
         operation.direct(|stream| {
             let launch = RawLaunch {
-                function: RawFunction { handle: 0, max_threads_per_block: 1, static_shared: 0 },
+                function: RawFunction::plain(0, 1, 0),
                 grid: [1; 3],
                 block: [1; 3],
                 shared: 0,

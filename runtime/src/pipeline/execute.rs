@@ -9,6 +9,7 @@ use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
 use super::run::Run;
 use super::shape::Shape;
+use super::shared::Shared;
 use super::{ChunkSize, Drained, explain, place_of};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
@@ -71,9 +72,11 @@ impl Call<'_, '_> {
 
         let start = pipeline.device.driver().clock();
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
+        let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
         let arguments = (&*buffers, &*in_place);
         let graph = recorder.is_some();
-        let run = Run::new(pipeline, &staging, &hosts, &host_shapes, arguments, [items, chunk], recorder);
+        let resources = (&staging, &symbols);
+        let run = Run::new(pipeline, resources, &hosts, &host_shapes, arguments, [items, chunk], recorder);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&shared)?;
             body(&run)?;
@@ -84,6 +87,7 @@ impl Call<'_, '_> {
         let (mut totals, functions, graphs) = run.into_parts();
         pipeline.graphs = graphs.unwrap_or(std::mem::take(&mut pipeline.graphs));
         pipeline.staging = staging.into_inner();
+        pipeline.symbols = symbols.into_inner();
         let mut drained = pipeline.drain(graphs_only);
         let failure = functions.finish();
         if let Drained::Clean = drained {
@@ -97,9 +101,9 @@ impl Call<'_, '_> {
         }
         if let Drained::Lost(_) = drained {
             pipeline.poison();
-            for host in hosts.iter().chain(shared.iter().map(|shared| &shared.source)) {
-                if let HostMemory::Pinned(core) = &host.memory {
-                    core.poison();
+            for host in hosts.iter().chain(shared.iter().filter_map(Shared::source)) {
+                if let HostMemory::Pinned(range) = &host.memory {
+                    range.core().poison();
                 }
             }
             in_place.iter().for_each(InPlace::poison);
@@ -107,6 +111,8 @@ impl Call<'_, '_> {
         std::mem::forget(must_drain);
         pipeline.staging.reset();
         pipeline.graphs.rest();
+        pipeline.states().rest();
+        pipeline.symbols.rest();
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 
@@ -159,7 +165,9 @@ fn first_error(plan: &'static Plan, enqueued: Result<()>, on_device: Option<Driv
         {
             Some(explain(plan, error))
         }
-        (Some(noticed), _) => Some(noticed),
+        // A library tells that the device failed, but not of what.
+        (Some(noticed), Some(error)) => Some(noticed.with_cause(error)),
+        (Some(noticed), None) => Some(noticed),
     }
 }
 

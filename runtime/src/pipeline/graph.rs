@@ -284,7 +284,7 @@ impl Recorder {
     }
 
     /// Puts the chunk after the one before, where that is an order of the plan's.
-    fn place(&mut self) -> DriverResult<()> {
+    pub(super) fn place(&mut self) -> DriverResult<()> {
         let lane = self.lane();
         if let Cover::Chunk { ordered: true } = self.cover
             && !self.placed

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr};
-use crate::memory::{DeviceCore, DeviceSource, HostMemory, HostSource, PinnedCore};
+use crate::memory::{DeviceCore, DeviceSource, HostMemory, HostSource, PinnedRange};
 
 /// Holds the memory for as long as the run may use it.
 pub(super) struct InPlace<'a> {
@@ -18,7 +18,7 @@ pub(super) struct InPlace<'a> {
 
 enum Core {
     Device(Arc<DeviceCore>),
-    Pinned(Arc<PinnedCore>),
+    Pinned(PinnedRange),
 }
 
 impl<'a> InPlace<'a> {
@@ -31,8 +31,8 @@ impl<'a> InPlace<'a> {
     pub(super) fn mapped(source: HostSource<'a>) -> Option<Self> {
         let HostSource { memory, len, writable, .. } = source;
         match memory {
-            HostMemory::Pinned(core) => {
-                Some(Self { core: Core::Pinned(core), len, writable, borrow: PhantomData })
+            HostMemory::Pinned(range) => {
+                Some(Self { core: Core::Pinned(range), len, writable, borrow: PhantomData })
             }
             HostMemory::Pageable(_) => None,
         }
@@ -41,21 +41,21 @@ impl<'a> InPlace<'a> {
     pub(super) fn ptr(&self) -> DevicePtr {
         match &self.core {
             Core::Device(core) => core.ptr(),
-            Core::Pinned(core) => core.device_ptr(),
+            Core::Pinned(range) => range.device_ptr(),
         }
     }
 
     pub(super) fn device(&self) -> &Device {
         match &self.core {
             Core::Device(core) => core.device(),
-            Core::Pinned(core) => core.device(),
+            Core::Pinned(range) => range.core().device(),
         }
     }
 
     pub(super) fn is_poisoned(&self) -> bool {
         match &self.core {
             Core::Device(core) => core.is_poisoned(),
-            Core::Pinned(core) => core.is_poisoned(),
+            Core::Pinned(range) => range.core().is_poisoned(),
         }
     }
 
@@ -63,7 +63,7 @@ impl<'a> InPlace<'a> {
     pub(super) fn poison(&self) {
         match &self.core {
             Core::Device(core) => core.poison(),
-            Core::Pinned(core) => core.poison(),
+            Core::Pinned(range) => range.core().poison(),
         }
     }
 
@@ -74,11 +74,13 @@ impl<'a> InPlace<'a> {
 
     /// Whether all of `access` is in this memory, and nothing that was borrowed shared is written.
     pub(super) fn holds(&self, access: &Access) -> bool {
-        let (start, bytes) = match &self.core {
-            Core::Device(core) => (core.ptr(), core.bytes()),
-            Core::Pinned(core) => (core.device_ptr(), core.bytes()),
+        let is_within = match &self.core {
+            Core::Device(core) => {
+                let (start, bytes) = (core.ptr(), core.bytes());
+                start <= access.ptr && access.ptr.offset(access.bytes) <= start.offset(bytes)
+            }
+            Core::Pinned(range) => range.holds(access),
         };
-        let is_within = start <= access.ptr && access.ptr.offset(access.bytes) <= start.offset(bytes);
         is_within && (self.writable || !access.write)
     }
 }

@@ -18,6 +18,8 @@ mod run;
 mod shape;
 mod shared;
 mod staging;
+mod state;
+mod symbols;
 #[cfg(test)]
 mod tests;
 
@@ -28,11 +30,14 @@ pub use operation::Operation;
 pub use options::{Build, Options};
 pub use run::{Chunk, Run};
 pub use shape::{Edge, Size};
+pub use state::State;
+
+use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Place, Result, Site};
-use crate::kernel::Function;
+use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
@@ -42,6 +47,8 @@ use ring::Ring;
 use run::Totals;
 use shared::{Shared, Transfer};
 use staging::Staging;
+use state::States;
+use symbols::Symbols;
 
 /// Bytes of the largest buffer's ring slot when the chunk is `auto`.
 ///
@@ -70,6 +77,8 @@ pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
     depth: usize,
+    /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
+    states: Mutex<States>,
     /// Overrides the declaration's.
     chunk: Option<usize>,
     /// For each of the plan's streams its first one here; a per-slot stream has one for each slot.
@@ -85,6 +94,8 @@ pub struct Pipeline {
     /// Whether runs launch graphs.
     graph: bool,
     graphs: Graphs,
+    /// After the graphs, which know the modules' kernels.
+    symbols: Symbols,
 }
 
 impl Pipeline {
@@ -125,6 +136,7 @@ impl Pipeline {
             device: device.clone(),
             plan,
             depth,
+            states: Mutex::new(States::new(device)),
             chunk,
             stream_start,
             streams,
@@ -135,6 +147,7 @@ impl Pipeline {
             budget: chosen_budget,
             graph,
             graphs: Graphs::default(),
+            symbols: Symbols::default(),
         })
     }
 
@@ -201,7 +214,7 @@ impl Pipeline {
     fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
         let streams = if graphs_only { &[] } else { &self.streams[..] };
-        for stream in streams.iter().chain(self.graphs.streams()) {
+        for stream in streams.iter().chain(self.graphs.streams()).chain(self.symbols.streams()) {
             if let Err(failed) = stream.synchronize() {
                 error.get_or_insert(failed);
             }
@@ -209,8 +222,8 @@ impl Pipeline {
         let Some(error) = error else { return Drained::Clean };
         // A device that can still be waited for answers now that everything has been; one that has failed for good
         // says so again, and then nothing is known of its copies.
-        let quiet =
-            self.streams.iter().chain(self.graphs.streams()).all(|stream| stream.synchronize().is_ok());
+        let mut all = self.streams.iter().chain(self.graphs.streams()).chain(self.symbols.streams());
+        let quiet = all.all(|stream| stream.synchronize().is_ok());
         if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
     }
 
@@ -231,11 +244,18 @@ impl Pipeline {
         }
     }
 
+    /// What routines keep.
+    fn states(&mut self) -> &mut States {
+        self.states.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Gives everything that the device may still access up to it, for good.
     fn poison(&mut self) {
         self.poisoned = true;
         std::mem::take(&mut self.ring).leak();
         std::mem::take(&mut self.graphs).leak();
+        std::mem::take(self.states()).leak();
+        std::mem::take(&mut self.symbols).leak();
         self.staging.poison();
     }
 }
@@ -319,6 +339,14 @@ fn allocate(device: &Device, bytes: usize, what: &str) -> Result<DeviceMemory> {
             error.into()
         }
     })
+}
+
+impl Enqueue<'_> {
+    /// Device memory for what a routine keeps, `the workspace of cuBLAS`.
+    #[allow(dead_code, reason = "for libraries, which are features")]
+    pub(crate) fn allocate(&self, bytes: usize, what: &str) -> Result<DeviceMemory> {
+        allocate(self.device(), bytes, what)
+    }
 }
 
 /// Page-locked host memory for `what`.

@@ -125,7 +125,7 @@ impl<'r> Operation<'r> {
                     let (start, _) = self.host_range(buffer.shape);
                     Some((ptr.offset(start), buffer.bytes(self.chunk.len)))
                 }
-                BufferPlace::Ring | BufferPlace::Shared(_) => None,
+                BufferPlace::Ring | BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..) => None,
             };
             part.is_some_and(|(ptr, bytes)| {
                 ptr <= access.ptr && access.ptr.offset(access.bytes) <= ptr.offset(bytes)
@@ -216,6 +216,7 @@ impl<'r> Operation<'r> {
         let slot = match shape.place {
             BufferPlace::Shared(_) => self.run.ring.slot(buffer.index, 0),
             BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer.index, self.slot),
+            BufferPlace::SharedInPlace(ptr, _) => Some((ptr, bytes)),
             BufferPlace::InPlace(ptr, all) => {
                 let (start, _) = self.host_range(shape.shape);
                 all.checked_sub(start).map(|room| (ptr.offset(start), room))
@@ -230,7 +231,7 @@ impl<'r> Operation<'r> {
     /// As [`device_range`](Self::device_range), unless it is of an argument that was borrowed shared.
     pub(super) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let (ptr, bytes) = self.device_range(buffer)?;
-        let is_argument = matches!(self.run.buffers[buffer.index].place, BufferPlace::InPlace(..));
+        let is_argument = self.run.buffers[buffer.index].is_in_place();
         if is_argument && !self.owns(&Access { ptr, bytes, write: true }) {
             return self.fail(ErrorKind::Skipped);
         }

@@ -38,7 +38,7 @@ impl Call<'_, '_> {
                     fixed = fixed.saturating_add(slot.saturating_mul(depth));
                     per_item = per_item.saturating_add(if shape.per_chunk { 0 } else { shape.bytes() });
                 }
-                BufferPlace::HostRing | BufferPlace::InPlace(..) => {}
+                BufferPlace::HostRing | BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => {}
             }
         }
         let left = budget.saturating_sub(fixed);
@@ -67,7 +67,7 @@ impl Call<'_, '_> {
             // A run of nothing needs no slots.
             BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
             BufferPlace::Shared(_) => shared.then_some((buffer.bytes(chunk), 1)),
-            BufferPlace::InPlace(..) => None,
+            BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
         };
         let sizes: Vec<_> = self.buffers.iter().map(size).collect();
         let on_device =

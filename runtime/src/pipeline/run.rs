@@ -1,6 +1,7 @@
 //! [`Run`]: what the generated code enqueues chunk by chunk.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Mutex;
 
 use super::functions::Functions;
 use super::graph::Recorder;
@@ -11,6 +12,8 @@ use super::ring::Ring;
 use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
 use super::staging::{Delivery, Slot, Staging};
+use super::state::States;
+use super::symbols::Symbols;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
 use crate::driver::{DriverResult, RawStream};
@@ -51,7 +54,9 @@ pub struct Run<'r> {
     pub(super) in_place: &'r [InPlace<'r>],
     pub(super) functions: RefCell<Functions>,
     pub(super) staging: &'r RefCell<Staging>,
+    pub(super) symbols: &'r RefCell<Symbols>,
     pub(super) totals: RefCell<Totals>,
+    pub(super) states: &'r Mutex<States>,
     stream_start: &'r [usize],
     streams: &'r [Stream],
     events: &'r [Event],
@@ -82,14 +87,14 @@ pub(super) struct Totals {
 impl<'r> Run<'r> {
     pub(super) fn new(
         pipeline: &'r Pipeline,
-        staging: &'r RefCell<Staging>,
+        (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         hosts: &'r [HostSource<'r>],
         host_shapes: &'r [Shape],
         buffers: (&'r [BufferShape], &'r [InPlace<'r>]),
         [items, chunk]: [usize; 2],
         recorder: Option<Recorder>,
     ) -> Self {
-        let Pipeline { device, plan, depth, stream_start, streams, events, ring, .. } = pipeline;
+        let Pipeline { device, plan, depth, stream_start, streams, events, ring, states, .. } = pipeline;
         let operations = plan.operations.len();
         Self {
             device,
@@ -102,11 +107,13 @@ impl<'r> Run<'r> {
             in_place: buffers.1,
             functions: RefCell::default(),
             staging,
+            symbols,
             totals: RefCell::new(Totals {
                 enqueued: vec![0; operations],
                 arrived: vec![0; operations],
                 ..Totals::default()
             }),
+            states,
             stream_start,
             streams,
             events,
@@ -286,6 +293,11 @@ impl<'r> Run<'r> {
     /// The stream of what no graph can hold: an operation's own, or in graph mode that of the graphs.
     pub(super) fn direct_stream(&self, stream: RawStream) -> RawStream {
         self.recorder.as_ref().map_or(stream, |recorder| recorder.borrow().stream())
+    }
+
+    /// In graph mode, makes the stream of what no graph can hold wait for the chunk before, if the plan has that order.
+    pub(super) fn place(&self) -> DriverResult<()> {
+        self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.borrow_mut().place())
     }
 
     /// Enqueues what no graph can hold. In graph mode everything before it was launched.

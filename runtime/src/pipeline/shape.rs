@@ -103,6 +103,8 @@ pub(super) enum BufferPlace {
     HostRing,
     /// One for the run, of so many elements.
     Shared(usize),
+    /// One for the run, an argument: where it begins and its elements.
+    SharedInPlace(DevicePtr, usize),
     /// An argument of the run: where it begins and its bytes.
     InPlace(DevicePtr, usize),
 }
@@ -118,7 +120,7 @@ impl BufferShape {
     /// Its bytes where a chunk has `items`.
     pub(super) fn bytes(self, items: usize) -> usize {
         match self.place {
-            BufferPlace::Shared(len) => len * self.shape.element,
+            BufferPlace::Shared(len) | BufferPlace::SharedInPlace(_, len) => len * self.shape.element,
             _ => self.shape.items(items).saturating_mul(self.shape.bytes()),
         }
     }
@@ -126,13 +128,18 @@ impl BufferShape {
     /// Its elements where a chunk has `items`.
     pub(super) fn len(self, items: usize) -> usize {
         match self.place {
-            BufferPlace::Shared(len) => len,
+            BufferPlace::Shared(len) | BufferPlace::SharedInPlace(_, len) => len,
             // An item of elements that take no room may have any number of them.
             _ => self.shape.items(items).saturating_mul(self.shape.per_item),
         }
     }
 
+    /// Whether it is an argument that is used where it is.
+    pub(super) fn is_in_place(self) -> bool {
+        matches!(self.place, BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..))
+    }
+
     pub(super) fn is_shared(self) -> bool {
-        matches!(self.place, BufferPlace::Shared(_))
+        matches!(self.place, BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..))
     }
 }

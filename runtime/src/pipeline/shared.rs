@@ -1,5 +1,5 @@
 //! What the whole run shares: `resident` data, copied in before the first chunk, and what is carried from chunk to chunk,
-//! copied in before it and out after the last.
+//! copied in before it and out after the last. What is on the device already is at most filled.
 
 use super::ring::Ring;
 use crate::device::Device;
@@ -11,13 +11,29 @@ use crate::stream::Stream;
 pub(super) struct Shared<'a> {
     /// Its index among the plan's buffers.
     pub(super) buffer: usize,
-    pub(super) source: HostSource<'a>,
+    pub(super) data: Data<'a>,
     /// In bytes, of all of it.
     pub(super) bytes: usize,
-    /// The bytes of the element it starts from; else it starts from `source`.
+    /// The bytes of the element it starts from; else it starts from `data`.
     pub(super) init: Option<Vec<u8>>,
-    /// Whether `source` gets what is there at the end.
-    pub(super) back: bool,
+}
+
+/// The argument.
+pub(super) enum Data<'a> {
+    /// Copied to the ring, and back at the end if it is `carried`.
+    Host { source: HostSource<'a>, carried: bool },
+    /// Used where it is.
+    Device(DevicePtr),
+}
+
+impl<'a> Shared<'a> {
+    /// The argument, if it is the host's.
+    pub(super) fn source(&self) -> Option<&HostSource<'a>> {
+        match &self.data {
+            Data::Host { source, .. } => Some(source),
+            Data::Device(_) => None,
+        }
+    }
 }
 
 /// Bytes moved.
@@ -38,18 +54,19 @@ impl Transfer<'_> {
     /// Gives every shared buffer what it starts from, and waits until it is there.
     pub(super) fn begin(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
-        for Shared { buffer, source, bytes, init, .. } in shared {
-            let Some((to, _)) = self.ring.slot(*buffer, 0).filter(|&(_, room)| *bytes <= room) else {
-                continue;
-            };
-            match init {
-                Some(pattern) => {
-                    let count = bytes.checked_div(pattern.len()).unwrap_or(0);
-                    // SAFETY: `to` has room for `bytes`, is aligned to 256 bytes, and lives as long as the run; the
+        for shared in shared {
+            let Some(to) = self.place(shared) else { continue };
+            match (&shared.init, &shared.data) {
+                (Some(pattern), _) => {
+                    let count = shared.bytes.checked_div(pattern.len()).unwrap_or(0);
+                    // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the run; the
                     // stream is waited for below, and by the run's drain if that fails.
                     unsafe { self.device.driver().fill(to, pattern, count, self.stream.raw, NO_OPERATION)? };
                 }
-                None => self.move_all(to, source, *bytes, Direction::In, &mut moved)?,
+                (None, Data::Host { source, .. }) => {
+                    self.move_all(to, source, shared.bytes, Direction::In, &mut moved)?;
+                }
+                (None, Data::Device(_)) => {}
             }
         }
         self.stream.synchronize()?;
@@ -59,13 +76,25 @@ impl Transfer<'_> {
     /// Gives back what is carried. The device has completed everything.
     pub(super) fn end(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
         let mut moved = Moved::default();
-        for Shared { buffer, source, bytes, .. } in shared.iter().filter(|shared| shared.back) {
-            let Some((from, _)) = self.ring.slot(*buffer, 0).filter(|&(_, room)| *bytes <= room) else {
+        for shared in shared {
+            let (Some(from), Data::Host { source, carried: true }) = (self.place(shared), &shared.data)
+            else {
                 continue;
             };
-            self.move_all(from, source, *bytes, Direction::Out, &mut moved)?;
+            self.move_all(from, source, shared.bytes, Direction::Out, &mut moved)?;
         }
         Ok(moved)
+    }
+
+    /// Where it is on the device, with room for all of it.
+    fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
+        match shared.data {
+            Data::Device(ptr) => Some(ptr),
+            Data::Host { .. } => {
+                let (ptr, room) = self.ring.slot(shared.buffer, 0)?;
+                (shared.bytes <= room).then_some(ptr)
+            }
+        }
     }
 
     fn move_all(
@@ -78,10 +107,10 @@ impl Transfer<'_> {
     ) -> DriverResult<()> {
         moved.bytes += bytes as u64;
         match &host.memory {
-            HostMemory::Pinned(core) => {
-                // SAFETY: `device` has room for `bytes` and lives as long as the run, which holds `core` too, and waits
+            HostMemory::Pinned(range) => {
+                // SAFETY: `device` has room for `bytes` and lives as long as the run, which holds `range` too, and waits
                 // for the stream or poisons both.
-                unsafe { self.direct().enqueue(device, core.ptr.as_ptr(), bytes, direction)? };
+                unsafe { self.direct().enqueue(device, range.ptr(), bytes, direction)? };
                 self.stream.synchronize()
             }
             HostMemory::Pageable(data) => {

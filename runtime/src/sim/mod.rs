@@ -28,6 +28,7 @@ mod history;
 mod machine;
 mod memory;
 mod model;
+mod occupancy;
 mod order;
 mod queue;
 mod spec;
@@ -49,8 +50,8 @@ use self::queue::Work;
 use self::queue::{Action, Engine};
 pub use self::spec::Spec;
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, RawEvent, RawFunction, RawGraph,
-    RawLaunch, RawStream, Tag,
+    Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
+    RawGraph, RawLaunch, RawModule, RawStream, Tag,
 };
 use crate::error::{Error, ErrorKind};
 use crate::graph::Recording;
@@ -74,6 +75,7 @@ impl Sim {
             multiprocessors: spec.multiprocessors,
             priorities: spec.priorities,
             max_shared: spec.max_shared,
+            cooperative: spec.compute_capability >= occupancy::COOPERATIVE,
             simulated: true,
         };
         Self { info, machine, executed: Condvar::new() }
@@ -260,15 +262,45 @@ impl Driver for Sim {
         })
     }
 
-    fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error> {
+    fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
         if !kernel.has_host_body {
             return Err(ErrorKind::NoHostBody { kernel: kernel.name }.into());
         }
-        Ok(RawFunction {
-            handle: std::ptr::from_ref(kernel).addr() as u64,
-            max_threads_per_block: kernel.max_threads_per_block.unwrap_or(1024).min(1024),
-            static_shared: 0,
-        })
+        self.info.check_kernel(kernel)?;
+        let handle = std::ptr::from_ref(kernel).addr() as u64;
+        let max_threads = kernel.max_threads_per_block.unwrap_or(1024).min(1024);
+        let function = RawFunction {
+            cluster: kernel.cluster.map(|blocks| Cluster { blocks, in_source: false }),
+            cooperative: kernel.cooperative,
+            ..RawFunction::plain(handle, max_threads, 0)
+        };
+        // Host bodies read the buffers themselves: there are no variables to write.
+        let own = (!kernel.symbols.is_empty()).then(|| RawModule { handle, symbols: Vec::new() });
+        Ok(Loaded { function, own })
+    }
+
+    unsafe fn unload(&self, _module: &RawModule) -> DriverResult<()> {
+        Ok(())
+    }
+
+    fn largest_cluster(
+        &self,
+        _function: &RawFunction,
+        _grid: [u32; 3],
+        _block: [u32; 3],
+        _shared: u32,
+    ) -> DriverResult<u32> {
+        Ok(occupancy::largest_cluster(self.info.compute_capability))
+    }
+
+    fn resident_blocks(
+        &self,
+        _function: &RawFunction,
+        _grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u64> {
+        Ok(occupancy::resident_blocks(&self.info, block, shared))
     }
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {

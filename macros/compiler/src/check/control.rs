@@ -14,7 +14,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     let shapes = program.hosts.iter().map(|host| &host.shape).chain(program.buffers.iter().map(|b| &b.shape));
     shapes.flat_map(Shape::exprs).for_each(|expr| finder.visit_expr(expr));
     for buffer in &program.buffers {
-        if let BufferKind::Carry { init: Some(init) } = &buffer.kind {
+        if let BufferKind::Carry { init: Some(init), .. } = &buffer.kind {
             finder.visit_expr(init);
         }
     }

@@ -182,7 +182,7 @@ fn residents(program: &Program, diagnostics: &mut Diagnostics) {
     for operation in &program.operations {
         for usage in operation.buffers() {
             let Buffer { name, kind, .. } = &program.buffers[usage.buffer.0];
-            if usage.mode.writes() && matches!(kind, BufferKind::Resident) {
+            if usage.mode.writes() && matches!(kind, BufferKind::Resident { .. }) {
                 diagnostics
                     .error("TW0210", usage.at, format!("`{name}` is `resident`, but this writes it"))
                     .note(format!("declared at line {}", name.span().start().line))

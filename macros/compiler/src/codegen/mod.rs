@@ -124,7 +124,11 @@ fn build(cx: &Context<'_>) -> TokenStream {
     let reserve = cx.sizes_are_constant().then(|| {
         let chunk = chunk_size(cx);
         let hosts = cx.program.hosts.iter().map(|host| size(cx, &host.shape));
-        let buffers = cx.program.buffers.iter().map(|buffer| size(cx, &buffer.shape));
+        let buffers = cx.program.buffers.iter().map(|buffer| match buffer.is_shared() {
+            // How many elements it has, a run knows.
+            true => size(cx, &Shape { per_item: None, ..buffer.shape.clone() }),
+            false => size(cx, &buffer.shape),
+        });
         quote_spanned!(site=> built.pipeline.reserve(#chunk, &[#(#hosts),*], &[#(#buffers),*])?;)
     });
     let budget = cx.program.budget.as_ref().map(|bytes| quote_spanned!(site=> .with_budget(#bytes)));

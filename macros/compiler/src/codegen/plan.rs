@@ -34,7 +34,7 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
         let (name, (line, column)) = (buffer.name.to_string(), position(buffer.name.span()));
         let kind = match buffer.kind {
             BufferKind::Ring => quote_spanned!(site=> Ring),
-            BufferKind::Resident => quote_spanned!(site=> Resident),
+            BufferKind::Resident { .. } => quote_spanned!(site=> Resident),
             BufferKind::Carry { .. } => quote_spanned!(site=> Carry),
             BufferKind::HostScratch => quote_spanned!(site=> HostScratch),
             BufferKind::InPlace { kind, mapped } => {

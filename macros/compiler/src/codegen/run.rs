@@ -25,7 +25,8 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             Argument::Buffer(id) => {
                 let buffer = &program.buffers[id.0];
                 let (kind, memory) = match buffer.kind {
-                    BufferKind::Carry { .. } => (HostKind::InOut, Memory::Host),
+                    BufferKind::Resident { on_device } => (HostKind::Input, Memory::shared(on_device)),
+                    BufferKind::Carry { on_device, .. } => (HostKind::InOut, Memory::shared(on_device)),
                     BufferKind::InPlace { kind, mapped: true } => (kind, Memory::Mapped),
                     BufferKind::InPlace { kind, mapped: false } => (kind, Memory::Device),
                     _ => (HostKind::Input, Memory::Host),
@@ -51,13 +52,17 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         let value = match &buffer.kind {
             BufferKind::Ring => quote_spanned!(site=> #shaped.device::<#element>(#per_item)?),
             BufferKind::HostScratch => quote_spanned!(site=> #shaped.host_scratch::<#element>(#per_item)?),
-            BufferKind::Resident => quote_spanned!(site=> #call.resident::<#element>(#name)?),
-            BufferKind::Carry { init } => {
+            BufferKind::Resident { on_device } => {
+                let method = Ident::new(if *on_device { "resident_on_device" } else { "resident" }, site);
+                quote_spanned!(site=> #call.#method::<#element>(#name)?)
+            }
+            BufferKind::Carry { on_device, init } => {
+                let method = Ident::new(if *on_device { "carry_on_device" } else { "carry" }, site);
                 let init = match init {
                     None => quote_spanned!(site=> ::core::option::Option::None),
                     Some(init) => quote_spanned!(site=> ::core::option::Option::Some(#init)),
                 };
-                quote_spanned!(site=> #call.carry::<#element>(#per_item, #init, #name)?)
+                quote_spanned!(site=> #call.#method::<#element>(#per_item, #init, #name)?)
             }
             BufferKind::InPlace { kind, mapped } => {
                 let place = if *mapped { "mapped" } else { "device" };

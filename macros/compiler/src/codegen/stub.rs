@@ -38,11 +38,13 @@ impl Stub {
                 Item::Argument { kind, name, memory, shape } => {
                     (name.clone(), Owned::Data(*kind, *memory, shape.element.clone()))
                 }
-                Item::Resident { name, shape } => {
-                    (name.clone(), Owned::Data(HostKind::Input, Memory::Host, shape.element.clone()))
+                Item::Resident { name, on_device, shape } => {
+                    let memory = Memory::shared(*on_device);
+                    (name.clone(), Owned::Data(HostKind::Input, memory, shape.element.clone()))
                 }
-                Item::Carry { name, shape, .. } => {
-                    (name.clone(), Owned::Data(HostKind::InOut, Memory::Host, shape.element.clone()))
+                Item::Carry { name, on_device, shape, .. } => {
+                    let memory = Memory::shared(*on_device);
+                    (name.clone(), Owned::Data(HostKind::InOut, memory, shape.element.clone()))
                 }
                 Item::Stage { operations, unread, .. } => {
                     kernels.extend(unread.iter().cloned());

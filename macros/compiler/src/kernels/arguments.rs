@@ -2,17 +2,30 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
 use syn::{LitStr, Path, Token};
 
 use super::error;
+use super::source::Kind;
 use super::syntax::{Errors, syntax_error};
 use super::text::text;
 
-/// `"saxpy.cu", crate = thalweg`.
+/// `"saxpy.cu", include("include"), options("--use_fast_math"), crate = thalweg`.
 #[derive(Default)]
 pub(super) struct Arguments {
     pub(super) file: Option<LitStr>,
+    /// Folders to look for included files in.
+    pub(super) include: Vec<LitStr>,
+    /// For NVRTC.
+    pub(super) options: Vec<LitStr>,
     pub(super) krate: Option<Path>,
+}
+
+impl Arguments {
+    /// What kind of source it is; one whose name does not tell is taken for CUDA C++.
+    pub(super) fn kind(&self) -> Kind {
+        self.file.as_ref().and_then(|file| Kind::of(&file.value())).unwrap_or(Kind::Cuda)
+    }
 }
 
 /// Parses what stands in the parentheses of `#[kernels(…)]`.
@@ -31,12 +44,13 @@ pub(super) fn parse(attr: TokenStream, errors: &mut Errors) -> Arguments {
             return input.parse::<TokenStream>().map(drop);
         }
         arguments.file = Some(input.parse()?);
+        let mut seen = Vec::new();
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
                 break;
             }
-            option(input, &mut arguments, errors)?;
+            argument(input, &mut arguments, &mut seen, errors)?;
         }
         Ok(())
     };
@@ -46,40 +60,143 @@ pub(super) fn parse(attr: TokenStream, errors: &mut Errors) -> Arguments {
     arguments
 }
 
-/// Parses `crate = path`.
-fn option(input: ParseStream<'_>, arguments: &mut Arguments, errors: &mut Errors) -> syn::Result<()> {
-    const TAKES: &str = "`#[kernels]` takes a path and `crate = …`";
+/// Parses `include(…)`, `options(…)` or `crate = path`.
+fn argument(
+    input: ParseStream<'_>,
+    arguments: &mut Arguments,
+    seen: &mut Vec<String>,
+    errors: &mut Errors,
+) -> syn::Result<()> {
+    const TAKES: &str = "`#[kernels]` takes a path, `include(…)`, `options(…)` and `crate = …`";
     let key = input.cursor().token_tree().map(|(token, _)| token);
-    if !input.peek(Token![crate]) {
-        let what = format!("unknown argument `{}`", text(&key));
+    let name = text(&key);
+    if !matches!(key, Some(TokenTree::Ident(_))) || !matches!(name.as_str(), "crate" | "include" | "options")
+    {
+        let what = format!("unknown argument `{name}`");
         let help = "remove it".to_owned();
         errors.push(error(key, "TW0407", &what, &[TAKES.to_owned()], Some(help)));
         return skip_to_comma(input);
     }
-    input.parse::<Token![crate]>()?;
-    let path = input.parse::<Token![=]>().and_then(|_| input.call(Path::parse_mod_style));
+    input.parse::<TokenTree>()?;
+    let sound = match name.as_str() {
+        "crate" => {
+            let path = input.parse::<Token![=]>().and_then(|_| input.call(Path::parse_mod_style));
+            path.map(Value::Crate)
+        }
+        _ => strings(input).map(Value::Strings),
+    };
     let ends = input.is_empty() || input.peek(Token![,]);
-    match path {
-        Ok(_) if arguments.krate.is_some() => {
-            let help = "remove one of them".to_owned();
-            errors.push(error(key, "TW0407", "`crate` is given twice", &[], Some(help)));
+    match sound {
+        Ok(_) if seen.contains(&name) => {
+            let what = format!("`{name}` is given twice");
+            let help = match name.as_str() {
+                "crate" => "remove one of them".to_owned(),
+                _ => format!("write both in one, `{name}(\"…\", \"…\")`"),
+            };
+            errors.push(error(key, "TW0407", &what, &[], Some(help)));
             skip_to_comma(input)
         }
-        Ok(path) if ends => {
-            arguments.krate = Some(path);
+        Ok(value) if ends => {
+            seen.push(name.clone());
+            match value {
+                Value::Crate(path) => arguments.krate = Some(path),
+                Value::Strings(strings) => {
+                    for_nvrtc(&key, &name, strings, arguments, errors);
+                }
+            }
             Ok(())
         }
         _ => {
-            errors.push(error(
-                key,
-                "TW0407",
-                "`crate` needs a path",
-                &["generated code names the runtime by it".to_owned()],
-                Some("write `crate = ::thalweg`".to_owned()),
-            ));
+            let (what, note, help) = match name.as_str() {
+                "crate" => (
+                    "`crate` needs a path",
+                    "generated code names the runtime by it",
+                    "write `crate = ::thalweg`",
+                ),
+                "include" => (
+                    "`include` needs folders",
+                    "included files are looked for in them, in order",
+                    "write `include(\"include\")`",
+                ),
+                _ => (
+                    "`options` needs options of NVRTC",
+                    "each is a string of its own",
+                    "write `options(\"--use_fast_math\")`",
+                ),
+            };
+            errors.push(error(key, "TW0407", what, &[note.to_owned()], Some(help.to_owned())));
             skip_to_comma(input)
         }
     }
+}
+
+enum Value {
+    Crate(Path),
+    Strings(Vec<LitStr>),
+}
+
+/// Parses `("a", "b")`.
+fn strings(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+    let content;
+    syn::parenthesized!(content in input);
+    let strings = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?;
+    match strings.is_empty() {
+        true => Err(content.error("expected a string")),
+        false => Ok(strings.into_iter().collect()),
+    }
+}
+
+/// Takes folders or options, which only CUDA C++ has a use for.
+fn for_nvrtc(
+    key: &Option<TokenTree>,
+    name: &str,
+    strings: Vec<LitStr>,
+    arguments: &mut Arguments,
+    errors: &mut Errors,
+) {
+    if arguments.kind() != Kind::Cuda {
+        let file = arguments.file.as_ref().map(LitStr::value).unwrap_or_default();
+        let what = format!("`{name}` has no use for `{file}`");
+        let notes = ["it is compiled already".to_owned()];
+        errors.push(error(key, "TW0407", &what, &notes, Some("remove it".to_owned())));
+        return;
+    }
+    if name == "include" {
+        arguments.include = strings;
+        return;
+    }
+    for option in &strings {
+        if let Some((what, note, help)) = unfit(&option.value()) {
+            errors.push(error(option, "TW0407", &what, &[note.to_owned()], Some(help)));
+        }
+    }
+    arguments.options = strings;
+}
+
+/// Why a string is no option that can be given: the fact, why, and the edit.
+fn unfit(option: &str) -> Option<(String, &'static str, String)> {
+    let key = option.split(['=', ' ']).next().unwrap_or_default();
+    if !option.starts_with('-') || option.contains('\0') {
+        let what = format!("`{}` is no option", option.escape_debug());
+        return Some((what, "each begins with `-`", "write `-DTILE=16`, for one".to_owned()));
+    }
+    if key == "--gpu-architecture" || key.starts_with("-arch") {
+        let note = "the source is compiled for the GPU that runs it";
+        return Some((format!("`{key}` is given by the runtime"), note, "remove it".to_owned()));
+    }
+    if key == "--include-path" || key.starts_with("-I") {
+        let note = "included files are embedded, so that they need not be where the program runs";
+        let folder = option.trim_start_matches(key).trim_start_matches(['=', ' ']);
+        let folder = if folder.is_empty() { key.trim_start_matches("-I") } else { folder };
+        return Some((format!("`{key}` is no option here"), note, format!("write `include({folder:?})`")));
+    }
+    // `-DMAX(a, b)=a - b` is one.
+    if option.contains(" -") && !option.starts_with("-D") && !option.starts_with("--define-macro") {
+        let strings: Vec<_> = option.split_whitespace().map(|option| format!("{option:?}")).collect();
+        let help = format!("write `options({})`", strings.join(", "));
+        return Some((format!("`{option}` are several options"), "each is a string of its own", help));
+    }
+    None
 }
 
 fn skip_to_comma(input: ParseStream<'_>) -> syn::Result<()> {

@@ -6,32 +6,48 @@ use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
 use super::arguments::Arguments;
-use super::check::unraw;
+use super::check::{Facts, unraw};
+use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
+use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
-pub(super) fn kernels(arguments: &Arguments, block: &Block, bounds: &[Option<u32>]) -> TokenStream {
+pub(super) fn kernels(
+    arguments: &Arguments,
+    block: &Block,
+    tree: Option<&Tree>,
+    facts: &[Facts],
+) -> TokenStream {
     let generator = Generator { arguments, stub: false };
-    let file = arguments.file.as_ref();
-    let source = quote!(::core::include_str!(#file));
+    let private = generator.private();
     let types = block.kernels.iter().map(|kernel| {
         let body = generator.launch(kernel);
         generator.kernel_type(kernel, &body, &TokenStream::new())
     });
-    let impls = generator.impls(block, &source, bounds);
+    let module = module(arguments, block, tree, &private);
+    let infos =
+        block.kernels.iter().zip(facts).map(|(kernel, facts)| info(kernel, facts, &private)).collect();
+    let impls = generator.impls(block, &module, infos, &checks(block, facts));
     quote!(#(#types)* #impls)
 }
 
 /// Types of the same names and numbers of parameters, which cannot be used but let the rest of the crate be checked.
 pub(super) fn stubs(arguments: &Arguments, block: &Block) -> TokenStream {
     let generator = Generator { arguments, stub: true };
-    let bounds = vec![None; block.kernels.len()];
+    let private = generator.private();
     let allow = quote!(#[allow(unused_variables, reason = "a stub, in place of code with errors")]);
     let body = quote!(::core::unreachable!());
     let types = block.kernels.iter().map(|kernel| generator.kernel_type(kernel, &body, &allow));
-    let impls = generator.impls(block, &quote!(""), &bounds);
+    let module = quote_spanned!(Span::mixed_site()=> #private::KernelModule::cuda("", ""));
+    let bare = |kernel: &Kernel| {
+        let name = unraw(&kernel.name);
+        let on_host = kernel.host.as_ref().map(|_| quote_spanned!(Span::mixed_site()=> .on_host()));
+        quote_spanned!(Span::mixed_site()=> #private::KernelInfo::new(#name, &MODULE) #on_host)
+    };
+    let infos = block.kernels.iter().map(bare).collect();
+    let impls = generator.impls(block, &module, infos, &TokenStream::new());
     quote!(#(#types)* #impls)
 }
 
@@ -57,8 +73,10 @@ impl Generator<'_> {
         let Kernel { docs, attributes, vis, name, .. } = kernel;
         let parameters = kernel.parameters.iter().map(|parameter| self.parameter(parameter));
         let launch_docs = launch_docs(kernel);
+        let source_docs = source_docs(kernel);
         quote_spanned! {Span::mixed_site()=>
             #(#docs)*
+            #(#[doc = #source_docs])*
             #(#attributes)*
             #[allow(non_camel_case_types, reason = "named as the kernel is")]
             #[derive(::core::clone::Clone, ::core::fmt::Debug)]
@@ -94,7 +112,7 @@ impl Generator<'_> {
 
     /// `x: impl ::thalweg::__private::ReadArg<f32>`.
     fn parameter(&self, parameter: &Parameter) -> TokenStream {
-        let Parameter { name, ty, kind } = parameter;
+        let Parameter { name, ty, kind, .. } = parameter;
         match self.view(kind) {
             // Which of its types are right is not known: whatever a pipeline passes is not a second error.
             _ if self.stub => quote_spanned!(Span::mixed_site()=> #name: impl ::core::marker::Sized),
@@ -130,14 +148,18 @@ impl Generator<'_> {
             // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave `launch`.
             quote_spanned!(Span::mixed_site()=> launch.requires((|| #condition)(), #kernel_name, #said)?;)
         });
-        let arguments = kernel.parameters.iter().map(|parameter| self.argument(parameter));
-        let sizes = kernel.parameters.iter().map(|Parameter { name, kind, .. }| match self.view(kind) {
+        let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
+        let arguments = passed().map(|parameter| self.argument(parameter));
+        let sizes = passed().map(|Parameter { name, kind, .. }| match self.view(kind) {
             Some(_) => quote_spanned!(Span::mixed_site()=> #name.argument_size()),
             None => quote_spanned!(Span::mixed_site()=> ::core::mem::size_of_val(&#name)),
         });
         let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
             self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))
         });
+        let symbols = kernel.parameters.iter().filter(|parameter| parameter.symbol.is_some());
+        let symbols =
+            symbols.map(|Parameter { name, .. }| quote_spanned!(Span::mixed_site()=> #name.access()));
         let host = self.host(kernel);
         // SAFETY of the generated block: promised by the user's `unsafe extern`.
         quote_spanned! {Span::mixed_site()=>
@@ -150,6 +172,7 @@ impl Generator<'_> {
                     &mut [#(#arguments),*],
                     &[#(#sizes),*],
                     &[#(#accesses),*],
+                    &[#(#symbols),*],
                     &host,
                 )
             }
@@ -158,7 +181,7 @@ impl Generator<'_> {
 
     /// The pointer that the driver reads one argument from.
     fn argument(&self, parameter: &Parameter) -> TokenStream {
-        let Parameter { name, ty, kind } = parameter;
+        let Parameter { name, ty, kind, .. } = parameter;
         if self.view(kind).is_some() {
             return quote_spanned!(Span::mixed_site()=> #name.argument());
         }
@@ -206,33 +229,24 @@ impl Generator<'_> {
     }
 
     /// What pipelines know of the kernels. They share one module, whose address is its identity.
-    fn impls(&self, block: &Block, source: &TokenStream, bounds: &[Option<u32>]) -> TokenStream {
+    fn impls(
+        &self,
+        block: &Block,
+        module: &TokenStream,
+        infos: Vec<TokenStream>,
+        checks: &TokenStream,
+    ) -> TokenStream {
         let private = self.private();
-        let file = match &self.arguments.file {
-            Some(file) => file.to_token_stream(),
-            None => quote!(""),
-        };
         if block.kernels.is_empty() {
             return TokenStream::new();
         }
         let shared = &block.attributes;
-        let impls = block.kernels.iter().zip(bounds).map(|(kernel, bounds)| {
-            let Kernel { attributes, name, host, .. } = kernel;
-            let kernel_name = unraw(name);
-            let has_host_body = host.is_some();
-            let bounds = match bounds {
-                Some(threads) => quote_spanned!(Span::mixed_site()=> Some(#threads)),
-                None => quote_spanned!(Span::mixed_site()=> None),
-            };
+        let impls = block.kernels.iter().zip(infos).map(|(kernel, info)| {
+            let Kernel { attributes, name, .. } = kernel;
             quote_spanned! {Span::mixed_site()=>
                 #(#attributes)*
                 impl #private::Kernel for #name {
-                    const INFO: &'static #private::KernelInfo = &#private::KernelInfo {
-                        name: #kernel_name,
-                        module: &MODULE,
-                        max_threads_per_block: ::core::option::Option::#bounds,
-                        has_host_body: #has_host_body,
-                    };
+                    const INFO: &'static #private::KernelInfo = &#info;
 
                     unsafe fn from_function(function: #private::Function) -> Self {
                         Self { function }
@@ -243,12 +257,10 @@ impl Generator<'_> {
         quote_spanned! {Span::mixed_site()=>
             #(#shared)*
             const _: () = {
-                static MODULE: #private::KernelModule = #private::KernelModule {
-                    file: #file,
-                    source: #source,
-                };
+                static MODULE: #private::KernelModule = #module;
 
                 #(#impls)*
+                #checks
             };
         }
     }
@@ -267,4 +279,25 @@ fn launch_docs(kernel: &Kernel) -> Vec<String> {
         " The launch exceeds a limit of the device or of the kernel, or the driver refuses it.".to_owned(),
     );
     docs
+}
+
+/// What the declaration says of the kernel that its signature does not.
+fn source_docs(kernel: &Kernel) -> Vec<String> {
+    let mut facts = Vec::new();
+    if let Some(instance) = &kernel.instance {
+        facts.push(format!("`{}` in the source.", instance.instance.text));
+    }
+    for parameter in &kernel.parameters {
+        if let Some(symbol) = &parameter.symbol {
+            facts.push(format!("`{}` is the source's variable `{}`.", unraw(&parameter.name), symbol.name));
+        }
+    }
+    if let Some(cluster) = &kernel.cluster {
+        let [x, y, z] = cluster.blocks;
+        facts.push(format!("Launched in clusters of {x} x {y} x {z} blocks."));
+    }
+    if kernel.cooperative.is_some() {
+        facts.push("A cooperative launch: all blocks are on the device at once.".to_owned());
+    }
+    if facts.is_empty() { facts } else { vec![String::new(), format!(" {}", facts.join(" "))] }
 }

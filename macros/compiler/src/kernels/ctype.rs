@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::lexer::{Kind, Token};
-
 /// The type of a parameter in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CType {
@@ -16,7 +14,9 @@ pub enum CType {
         /// Whether that is `const`.
         constant: bool,
     },
-    /// Something that plain text does not tell: a function pointer, a reference.
+    /// `float&`, which kernels cannot take.
+    Reference(Base),
+    /// Something that plain text does not tell: a function pointer.
     Opaque,
 }
 
@@ -36,6 +36,8 @@ pub enum Scalar {
     Is(Primitive),
     /// `char`, whose sign is the platform's choice.
     Char,
+    /// An `enum`, as wide as this integer.
+    Enum(Primitive),
     /// `float4` or a pointer: no number type of Rust.
     Compound,
     /// A struct, a typedef or a macro: its width is unknown.
@@ -74,13 +76,36 @@ primitives! {
     F16 "f16" Bf16 "bf16" F32 "f32" F64 "f64"
 }
 
+impl Primitive {
+    /// In bytes.
+    pub fn size(self) -> u64 {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    fn is_integer(self) -> bool {
+        !matches!(self, Self::Bool | Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
+    }
+}
+
 impl Base {
+    /// The type that a source spells `text`.
+    pub(super) fn named(text: String) -> Self {
+        let scalar = scalar(&text);
+        Self { text, scalar }
+    }
+
     /// Whether a Rust type, `None` where its name tells nothing, can be this.
     pub fn admits(&self, rust: Option<Primitive>) -> bool {
         let Some(rust) = rust else { return true };
         match self.scalar {
             Scalar::Is(primitive) => primitive == rust,
             Scalar::Char => matches!(rust, Primitive::I8 | Primitive::U8),
+            Scalar::Enum(integer) => rust.is_integer() && rust.size() == integer.size(),
             Scalar::Compound => false,
             Scalar::Unknown => true,
         }
@@ -90,7 +115,7 @@ impl Base {
     pub fn rust(&self) -> String {
         match self.scalar {
             Scalar::Is(Primitive::U64) if self.text.ends_with("size_t") => "usize".to_owned(),
-            Scalar::Is(primitive) => primitive.rust().to_owned(),
+            Scalar::Is(primitive) | Scalar::Enum(primitive) => primitive.rust().to_owned(),
             Scalar::Char => "i8".to_owned(),
             Scalar::Unknown if self.text == "void" => "u8".to_owned(),
             Scalar::Compound | Scalar::Unknown => self.text.clone(),
@@ -105,6 +130,7 @@ impl CType {
             Self::Value(base) => base.rust(),
             Self::Pointer { pointee, constant: true } => format!("&[{}]", pointee.rust()),
             Self::Pointer { pointee, constant: false } => format!("&mut [{}]", pointee.rust()),
+            Self::Reference(base) => format!("&mut [{}]", base.rust()),
             Self::Opaque => "_".to_owned(),
         }
     }
@@ -117,220 +143,37 @@ impl fmt::Display for CType {
             Self::Pointer { pointee, constant } => {
                 write!(f, "{}{}*", if *constant { "const " } else { "" }, pointee.text)
             }
+            Self::Reference(base) => write!(f, "{}&", base.text),
             Self::Opaque => f.write_str("…"),
         }
     }
 }
 
-/// The type and the name in one parameter's tokens.
-pub(super) fn parameter(tokens: &[Token]) -> (CType, Option<String>) {
-    let declarator = before_default(tokens);
-    let mut reader = Reader { tokens: declarator, constant: false };
-    reader.skip_qualifiers();
-    let Some(text) = reader.base() else { return (CType::Opaque, None) };
-    reader.skip_qualifiers();
-    let constant = reader.constant;
-    let mut pointers = Vec::new();
-    while reader.tokens.first().is_some_and(|token| token.is('*')) {
-        reader.tokens = &reader.tokens[1..];
-        reader.constant = false;
-        reader.skip_qualifiers();
-        pointers.push(reader.constant);
-    }
-    let name = reader.tokens.first().and_then(Token::word).map(str::to_owned);
-    if name.is_some() {
-        reader.tokens = &reader.tokens[1..];
-    }
-    reader.skip_qualifiers();
-    match reader.tokens {
-        [] => {}
-        [open, ..] if open.is('[') => pointers.push(false),
-        _ => return (CType::Opaque, name),
-    }
-    let scalar = scalar(&text);
-    let ty = match pointers[..] {
-        [] => CType::Value(Base { text, scalar }),
-        [_] => CType::Pointer { pointee: Base { text, scalar }, constant },
-        [.., constant, _] => CType::Pointer {
-            pointee: Base { text: text + &"*".repeat(pointers.len() - 1), scalar: Scalar::Compound },
-            constant,
-        },
-    };
-    (ty, name)
-}
-
-/// `int n = 4` without the default.
-fn before_default(tokens: &[Token]) -> &[Token] {
-    let end = tokens.iter().position(|token| token.is('=')).unwrap_or(tokens.len());
-    &tokens[..end]
-}
-
-struct Reader<'a> {
-    tokens: &'a [Token],
-    /// Whether a `const` was skipped.
-    constant: bool,
-}
-
-impl Reader<'_> {
-    fn skip_qualifiers(&mut self) {
-        loop {
-            match self.tokens {
-                [token, rest @ ..] if token.is_word("const") => {
-                    self.constant = true;
-                    self.tokens = rest;
-                }
-                [token, rest @ ..] if token.word().is_some_and(is_qualifier) => {
-                    self.tokens = rest;
-                }
-                [token, ..] if token.word().is_some_and(takes_parentheses) => {
-                    self.tokens = after_group(&self.tokens[1..], '(', ')');
-                }
-                [open, second, ..] if open.is('[') && second.is('[') => {
-                    self.tokens = after_group(self.tokens, '[', ']');
-                }
-                _ => return,
-            }
-        }
-    }
-
-    /// Takes the name of a type; `const` may stand between its words.
-    fn base(&mut self) -> Option<String> {
-        let mut words: Vec<&str> = Vec::new();
-        while let Some(word) = self.tokens.first().and_then(Token::word) {
-            if !is_builtin(word) {
-                break;
-            }
-            words.push(word);
-            self.tokens = &self.tokens[1..];
-            self.skip_qualifiers();
-        }
-        if !words.is_empty() {
-            return Some(words.join(" "));
-        }
-        self.path()
-    }
-
-    /// Takes `Params`, `struct Params`, `math::Vec<float, 3>`.
-    fn path(&mut self) -> Option<String> {
-        let mut text = String::new();
-        loop {
-            match self.tokens {
-                [token, rest @ ..] if token.word().is_some_and(is_elaboration) => {
-                    self.tokens = rest;
-                    continue;
-                }
-                [first, second, rest @ ..] if first.is(':') && second.is(':') => {
-                    text.push_str("::");
-                    self.tokens = rest;
-                    continue;
-                }
-                _ => {}
-            }
-            text.push_str(self.tokens.first()?.word()?);
-            self.tokens = &self.tokens[1..];
-            if self.tokens.first().is_some_and(|token| token.is('<')) {
-                let rest = after_group(self.tokens, '<', '>');
-                let arguments = &self.tokens[..self.tokens.len() - rest.len()];
-                text.extend(arguments.iter().map(|token| match &token.kind {
-                    Kind::Word(word) => word.clone(),
-                    Kind::Text(text) => format!("\"{text}\""),
-                    Kind::Mark(',') => ", ".to_owned(),
-                    Kind::Mark(mark) => mark.to_string(),
-                }));
-                self.tokens = rest;
-            }
-            match self.tokens {
-                [first, second, ..] if first.is(':') && second.is(':') => {}
-                _ => return Some(text),
-            }
-        }
-    }
-}
-
-/// What follows the group that opens at the first token.
-pub(super) fn after_group(tokens: &[Token], open: char, close: char) -> &[Token] {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
-        if token.is(open) {
-            depth += 1;
-        } else if token.is(close) {
-            depth = depth.saturating_sub(1);
-        }
-        if depth == 0 {
-            return &tokens[at + 1..];
-        }
-    }
-    &[]
-}
-
-fn is_qualifier(word: &str) -> bool {
-    matches!(
-        word,
-        "volatile"
-            | "register"
-            | "restrict"
-            | "__restrict"
-            | "__restrict__"
-            | "__grid_constant__"
-            | "__const__"
-    )
-}
-
-/// Words that take a parenthesised argument and are no part of a type.
-pub(super) fn takes_parentheses(word: &str) -> bool {
-    matches!(
-        word,
-        "__launch_bounds__"
-            | "__cluster_dims__"
-            | "__block_size__"
-            | "__maxnreg__"
-            | "__attribute__"
-            | "__declspec"
-            | "__align__"
-            | "alignas"
-    )
-}
-
-fn is_builtin(word: &str) -> bool {
-    matches!(
-        word,
-        "unsigned"
-            | "signed"
-            | "char"
-            | "short"
-            | "int"
-            | "long"
-            | "float"
-            | "double"
-            | "bool"
-            | "void"
-            | "__int64"
-    )
-}
-
-fn is_elaboration(word: &str) -> bool {
-    matches!(word, "struct" | "class" | "union" | "enum" | "typename")
-}
-
 fn scalar(text: &str) -> Scalar {
     use Primitive::*;
-    let primitive = match text.trim_start_matches("::").trim_start_matches("std::") {
-        "char" => return Scalar::Char,
-        "bool" => Bool,
-        "float" | "float32_t" => F32,
-        "double" | "float64_t" => F64,
-        "__half" | "half" => F16,
-        "__nv_bfloat16" | "nv_bfloat16" => Bf16,
-        "int8_t" => I8,
-        "int16_t" => I16,
-        "int32_t" => I32,
-        "int64_t" | "ptrdiff_t" | "intptr_t" | "ssize_t" => I64,
-        "uint8_t" | "uchar" => U8,
-        "uint16_t" | "ushort" => U16,
-        "uint32_t" | "uint" => U32,
-        "uint64_t" | "uintptr_t" | "size_t" => U64,
-        other => return integer(other).map_or_else(|| named(other), Scalar::Is),
-    };
+    let primitive =
+        match text.trim_start_matches("::").trim_start_matches("cuda::").trim_start_matches("std::") {
+            "char" => return Scalar::Char,
+            "bool" => Bool,
+            "float" | "float32_t" => F32,
+            "double" | "float64_t" => F64,
+            "wchar_t" if cfg!(windows) => U16,
+            "wchar_t" => I32,
+            "char8_t" => U8,
+            "char16_t" => U16,
+            "char32_t" => U32,
+            "__half" | "half" => F16,
+            "__nv_bfloat16" | "nv_bfloat16" => Bf16,
+            "int8_t" => I8,
+            "int16_t" => I16,
+            "int32_t" => I32,
+            "int64_t" | "ptrdiff_t" | "intptr_t" | "ssize_t" => I64,
+            "uint8_t" | "uchar" => U8,
+            "uint16_t" | "ushort" => U16,
+            "uint32_t" | "uint" => U32,
+            "uint64_t" | "uintptr_t" | "size_t" => U64,
+            other => return integer(other).map_or_else(|| named(other), Scalar::Is),
+        };
     Scalar::Is(primitive)
 }
 
@@ -363,24 +206,34 @@ fn integer(text: &str) -> Option<Primitive> {
 
 /// CUDA's vector types are known to be no number; any other name may be a typedef of one.
 fn named(text: &str) -> Scalar {
-    let element = text.trim_end_matches(['2', '3', '4']);
-    let is_vector = element.len() + 1 == text.len()
-        && matches!(
-            element,
-            "char"
-                | "uchar"
-                | "short"
-                | "ushort"
-                | "int"
-                | "uint"
-                | "long"
-                | "ulong"
-                | "longlong"
-                | "ulonglong"
-                | "float"
-                | "double"
-                | "__half"
-                | "half"
-        );
-    if is_vector || text == "dim3" { Scalar::Compound } else { Scalar::Unknown }
+    match vector(text) {
+        Some((_, 2..)) => Scalar::Compound,
+        _ if text == "dim3" => Scalar::Compound,
+        _ => Scalar::Unknown,
+    }
+}
+
+/// The elements of one of CUDA's vector types, `float4`, and how many there are.
+pub(super) fn vector(text: &str) -> Option<(Primitive, u64)> {
+    use Primitive::*;
+    let count = text.chars().last()?.to_digit(10).filter(|count| (1..=4).contains(count))?;
+    let long = if cfg!(windows) { (I32, U32) } else { (I64, U64) };
+    let element = match &text[..text.len() - 1] {
+        "char" => I8,
+        "uchar" => U8,
+        "short" => I16,
+        "ushort" => U16,
+        "int" => I32,
+        "uint" => U32,
+        "long" => long.0,
+        "ulong" => long.1,
+        "longlong" => I64,
+        "ulonglong" => U64,
+        "float" => F32,
+        "double" => F64,
+        "__half" | "half" if count == 2 => F16,
+        "__nv_bfloat16" | "nv_bfloat16" if count == 2 => Bf16,
+        _ => return None,
+    };
+    Some((element, count.into()))
 }

@@ -1,11 +1,11 @@
-//! Cuts CUDA C++ into tokens: comments and directives go, strings stay as one token each.
-
-use std::collections::BTreeMap;
+//! Cuts CUDA C++ into tokens and directives: comments go, strings stay as one token each.
 
 /// A token of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
+    /// Which of the unit's files it is in.
+    pub(super) file: usize,
     /// Where it begins, from 1.
     pub(super) line: usize,
 }
@@ -15,7 +15,7 @@ pub(super) struct Token {
 pub(super) enum Kind {
     /// An identifier, a keyword or a number.
     Word(String),
-    /// The inside of a string literal.
+    /// The inside of a literal in quotes.
     Text(String),
     /// Any other character.
     Mark(char),
@@ -42,62 +42,31 @@ impl Token {
     }
 }
 
-/// The tokens of a source.
-///
-/// There is no preprocessor: all branches of an `#if` are seen, and included files are not. Only `#define KERNEL
-/// extern "C" __global__` and its like are replaced, since no kernel would be found otherwise.
-pub(super) fn tokens(source: &str) -> Vec<Token> {
-    let mut lexer = Lexer { rest: source, line: 1, at_line_start: true };
-    let mut tokens = Vec::new();
-    let mut linkage_macros = BTreeMap::new();
-    while let Some(item) = lexer.item() {
-        match item {
-            Item::Token(token) => match token.word().and_then(|word| linkage_macros.get(word)) {
-                Some(body) => {
-                    let body: &Vec<Kind> = body;
-                    let line = token.line;
-                    tokens.extend(body.iter().map(|kind| Token { kind: kind.clone(), line }));
-                }
-                None => tokens.push(token),
-            },
-            Item::Directive(text) => {
-                if let Some((name, body)) = linkage_macro(text) {
-                    linkage_macros.insert(name, body);
-                }
-            }
-        }
-    }
-    tokens
-}
-
-/// `define KERNEL extern "C" __global__`: the name and what it stands for.
-fn linkage_macro(directive: &str) -> Option<(String, Vec<Kind>)> {
-    let definition = directive.trim_start().strip_prefix("define")?.trim_start();
-    let name = &definition[..definition.len() - definition.trim_start_matches(is_word).len()];
-    let body = definition.strip_prefix(name)?;
-    if name.is_empty() || body.starts_with('(') || !body.contains("__global__") {
-        return None;
-    }
-    let body = body.replace("\\\r\n", " ").replace("\\\n", " ");
-    Some((name.to_owned(), tokens(&body).into_iter().map(|token| token.kind).collect()))
-}
-
-fn is_word(c: char) -> bool {
+pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-enum Item<'a> {
+/// What a source consists of.
+pub(super) enum Item<'a> {
     Token(Token),
+    /// What follows the `#`, with the lines that continue it.
     Directive(&'a str),
 }
 
-struct Lexer<'a> {
+pub(super) struct Lexer<'a> {
     rest: &'a str,
+    file: usize,
     line: usize,
     at_line_start: bool,
 }
 
 impl<'a> Lexer<'a> {
+    pub(super) fn new(source: &'a str, file: usize) -> Self {
+        // A byte order mark is no part of the text.
+        let rest = source.strip_prefix('\u{feff}').unwrap_or(source);
+        Self { rest, file, line: 1, at_line_start: true }
+    }
+
     /// Takes `length` bytes, which end at a character.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, ""));
@@ -114,7 +83,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    fn item(&mut self) -> Option<Item<'a>> {
+    pub(super) fn item(&mut self) -> Option<Item<'a>> {
         loop {
             let first = self.rest.chars().next()?;
             let line = self.line;
@@ -137,11 +106,13 @@ impl<'a> Lexer<'a> {
                 continue;
             } else if first == '#' && at_line_start {
                 self.take(1);
-                let directive = self.line_with_continuations();
+                let directive = self.directive();
                 self.at_line_start = true;
                 return Some(Item::Directive(directive));
-            } else if self.rest.starts_with("R\"") {
-                self.take(2);
+            } else if let Some(prefix) =
+                ["R\"", "LR\"", "uR\"", "UR\"", "u8R\""].iter().find(|prefix| self.rest.starts_with(**prefix))
+            {
+                self.take(prefix.len());
                 let delimiter = self.take_past("(");
                 Kind::Text(self.take_past(&format!("){delimiter}\"")).to_owned())
             } else if first == '"' || first == '\'' {
@@ -158,7 +129,7 @@ impl<'a> Lexer<'a> {
                 self.take(first.len_utf8());
                 Kind::Mark(first)
             };
-            return Some(Item::Token(Token { kind, line }));
+            return Some(Item::Token(Token { kind, file: self.file, line }));
         }
     }
 
@@ -169,6 +140,20 @@ impl<'a> Lexer<'a> {
         for line in start.split_inclusive('\n') {
             length += line.len();
             if !line.trim_end_matches(['\r', '\n']).ends_with('\\') {
+                break;
+            }
+        }
+        self.take(length)
+    }
+
+    /// Takes the rest of a directive: a comment may go on over lines, too.
+    fn directive(&mut self) -> &'a str {
+        let mut length = 0;
+        let mut in_comment = false;
+        for line in self.rest.split_inclusive('\n') {
+            length += line.len();
+            in_comment = leaves_comment_open(line, in_comment);
+            if !in_comment && !line.trim_end_matches(['\r', '\n']).ends_with('\\') {
                 break;
             }
         }
@@ -188,5 +173,32 @@ impl<'a> Lexer<'a> {
             self.take(quote.len_utf8());
         }
         inside
+    }
+}
+
+/// Whether a comment is open at the end of a line of a directive.
+fn leaves_comment_open(line: &str, is_open: bool) -> bool {
+    let mut rest = line;
+    let mut is_open = is_open;
+    loop {
+        if is_open {
+            let Some((_, behind)) = rest.split_once("*/") else { return true };
+            rest = behind;
+            is_open = false;
+        }
+        let Some(at) = rest.find(['/', '"', '\'']) else { return false };
+        let (first, behind) = rest[at..].split_at(1);
+        match (first, behind.chars().next()) {
+            ("/", Some('/')) => return false,
+            ("/", Some('*')) => {
+                is_open = true;
+                rest = &behind[1..];
+            }
+            ("/", _) => rest = behind,
+            (quote, _) => match behind.split_once(quote) {
+                Some((_, behind)) => rest = behind,
+                None => return false,
+            },
+        }
     }
 }

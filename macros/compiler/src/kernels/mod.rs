@@ -1,30 +1,42 @@
 //! `#[kernels("saxpy.cu")]`: typed kernels, checked against their source.
 
 mod arguments;
+mod attributes;
 mod check;
 mod codegen;
+mod constant;
 mod ctype;
+mod cubin;
+mod declarations;
+mod declarator;
+mod files;
+mod image;
+mod info;
+mod instance;
+mod layout;
 mod lexer;
 mod parameter;
 pub mod prototype;
+mod ptx;
+mod record;
+mod source;
 mod syntax;
 mod text;
+mod unit;
 
+pub use files::Files;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
+use source::Source;
 pub use syn::LitStr;
 
-/// Expands `#[kernels(attr)] item`. `read` gives the text of the source, or says why it cannot.
+/// Expands `#[kernels(attr)] item`. `files` gives what is in the source, or says why it cannot.
 ///
 /// Where something is wrong, the result holds every error and, in place of each kernel, a stub of the same type.
-pub fn expand(
-    attr: TokenStream,
-    item: TokenStream,
-    read: &dyn Fn(&LitStr) -> Result<String, String>,
-) -> TokenStream {
+pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenStream {
     let mut errors = Vec::new();
     let arguments = arguments::parse(attr, &mut errors);
-    let block = match syntax::block(item.clone(), &mut errors) {
+    let block = match syntax::block(item.clone(), arguments.kind(), &mut errors) {
         Some(block) => block,
         None => {
             // Some other item: it stays, so that its names resolve.
@@ -33,12 +45,17 @@ pub fn expand(
             return quote!(#(#errors)* #kept);
         }
     };
-    let bounds = match &arguments.file {
-        Some(file) => check::check(&block, file, read, &mut errors),
-        None => vec![None; block.kernels.len()],
+    let source = source::read(&arguments, files, &mut errors);
+    let facts = match (&source, &arguments.file) {
+        (Some(source), Some(file)) => check::check(&block, &file.value(), source, &mut errors),
+        _ => Vec::new(),
     };
     if errors.is_empty() {
-        codegen::kernels(&arguments, &block, &bounds)
+        let tree = match &source {
+            Some(Source::Cuda(source)) => source.tree.as_ref(),
+            _ => None,
+        };
+        codegen::kernels(&arguments, &block, tree, &facts)
     } else {
         let stubs = codegen::stubs(&arguments, &block);
         let errors = errors.iter().map(syn::Error::to_compile_error);

@@ -4,8 +4,9 @@ use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
 use syn::{GenericArgument, Pat, PathArguments, PointerMutability, Type};
 
+use super::attributes::{Symbol, of_parameter};
 use super::error;
-use super::syntax::{Errors, unknown_attribute};
+use super::syntax::Errors;
 use super::text::text;
 
 pub(super) struct Parameter {
@@ -13,6 +14,8 @@ pub(super) struct Parameter {
     /// As the user wrote it.
     pub(super) ty: Type,
     pub(super) kind: ParameterKind,
+    /// The variable of the source that it stands for, if it is no parameter there.
+    pub(super) symbol: Option<Symbol>,
 }
 
 #[derive(Clone)]
@@ -32,9 +35,6 @@ pub(super) enum ParameterKind {
 /// Reads the parameter at index `at` of a kernel.
 pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: &mut Errors) -> Parameter {
     let syn::PatType { attrs, pat, ty, .. } = typed;
-    if let Some(attribute) = attrs.first() {
-        errors.push(unknown_attribute(attribute, "parameters of kernels take none"));
-    }
     let name = match *pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() => {
             name.ident
@@ -56,7 +56,9 @@ pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: 
             ParameterKind::Unknown
         }
     };
-    Parameter { name, ty: *ty, kind }
+    let may_be_symbol = matches!(kind, ParameterKind::Read(_) | ParameterKind::Unknown);
+    let symbol = of_parameter(&attrs, &name, may_be_symbol, errors);
+    Parameter { name, ty: *ty, kind, symbol }
 }
 
 /// The name in the stub of a parameter that has none of its own.

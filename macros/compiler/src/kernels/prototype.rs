@@ -2,9 +2,12 @@
 //!
 //! It reads plain text and never fails: what it does not understand, it leaves out or calls unknown.
 
+use super::constant::Constants;
 pub use super::ctype::{Base, CType, Primitive, Scalar};
-use super::ctype::{after_group, parameter, takes_parentheses};
-use super::lexer::{Token, tokens};
+use super::declarations::Declarations;
+use super::declarator::{after_group, is_qualifier, parameter, takes_parentheses};
+use super::lexer::{Kind, Token};
+use super::unit::Unit;
 
 /// A `__global__` function of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +20,21 @@ pub struct Prototype {
     pub linkage: Linkage,
     /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// The first value of `__launch_bounds__`, in threads, where it is an integer literal.
+    /// The first value of `__launch_bounds__`, in threads, where plain text tells it.
     pub max_threads_per_block: Option<u32>,
+    /// What `__cluster_dims__` says, in blocks, where plain text tells it.
+    pub cluster: Option<[u32; 3]>,
+    pub(super) file: usize,
+    /// The namespaces that it is in, outermost first.
+    pub(super) namespace: Vec<String>,
+    /// Of a template.
+    pub(super) template: Vec<TemplateParameter>,
+    /// Each parameter as it is written.
+    written: Vec<Vec<Token>>,
+    /// What stands before and behind its name.
+    attributes: Vec<Token>,
+    /// Arrays in shared memory whose size plain text tells: their names, lines and bytes.
+    pub(super) shared: Vec<(String, usize, i128)>,
 }
 
 /// How a name is seen outside its source.
@@ -43,72 +59,74 @@ pub struct Parameter {
     pub line: usize,
 }
 
+/// `typename T = float`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TemplateParameter {
+    pub(super) name: Option<String>,
+    pub(super) default: Option<Vec<Token>>,
+    /// Whether it stands for any number of arguments.
+    pub(super) pack: bool,
+}
+
 /// The kernels of `source`, in order; one that is declared and then defined, or that has several versions under `#if`,
 /// several times.
 pub fn prototypes(source: &str) -> Vec<Prototype> {
-    let tokens = tokens(source);
-    let mut found = Vec::new();
-    // For each open brace, whether `extern "C"` holds inside it.
-    let mut scopes = vec![false];
-    // Where the current declaration begins.
-    let mut start = 0;
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
-        if token.is('{') {
-            let declaration = &tokens[start..at - 1];
-            let inherited = scopes.last().copied().unwrap_or(false);
-            scopes.push(c_linkage(declaration).unwrap_or(inherited));
-            start = at;
-        } else if token.is('}') {
-            if scopes.len() > 1 {
-                scopes.pop();
-            }
-            start = at;
-        } else if token.is(';') {
-            start = at;
-        } else if token.is_word("__global__") {
-            let before = &tokens[start..at - 1];
-            let Some((function, rest)) = function(&tokens[at..]) else { continue };
-            let is_template = before.iter().any(|token| token.is_word("template"));
-            let in_scope = scopes.last().copied().unwrap_or(false);
-            // `extern "C"` may also follow `__global__`.
-            let after = &tokens[at..tokens.len() - rest.len()];
-            let is_c = c_linkage(before).or_else(|| c_linkage(after)).unwrap_or(in_scope);
-            let linkage = match (is_template, is_c) {
-                (true, _) => Linkage::Template,
-                (false, true) => Linkage::C,
-                (false, false) => Linkage::Cxx,
-            };
-            // Bounds may also precede `__global__`.
-            let max_threads_per_block = launch_bounds(before).or_else(|| launch_bounds(after));
-            found.push(Prototype { linkage, max_threads_per_block, ..function });
-            // Neither a body nor a second declarator holds kernels.
-            let body = rest.first().is_some_and(|token| token.is('{'));
-            let rest = if body { after_group(rest, '{', '}') } else { rest };
-            at = tokens.len() - rest.len();
-            start = at;
-        }
-    }
-    found
+    Declarations::of(Unit::read(source, &[], &mut |_, _, _| None)).prototypes
 }
 
-/// What `extern "C"` or `extern "C++"` says in these tokens.
-fn c_linkage(tokens: &[Token]) -> Option<bool> {
-    tokens.windows(2).find_map(|pair| match pair {
-        [first, second] if first.is_word("extern") => {
-            if second.is_text("C") {
-                Some(true)
-            } else {
-                second.is_text("C++").then_some(false)
-            }
+impl Prototype {
+    /// As the source names it: `math::reduce`.
+    pub(super) fn path(&self) -> String {
+        let mut path = self.namespace.join("::");
+        if !path.is_empty() {
+            path += "::";
         }
-        _ => None,
-    })
+        path + &self.name
+    }
+
+    /// Whether plain text tells how many parameters there are.
+    pub(super) fn has_arity(&self) -> bool {
+        let dots = |tokens: &[Token]| tokens.windows(3).any(|three| three.iter().all(|token| token.is('.')));
+        !self.written.iter().any(|tokens| dots(tokens))
+    }
+
+    /// Reads the types and the attributes, with `replace` in place of each name that it knows.
+    pub(super) fn read(&mut self, constants: &Constants, replace: &dyn Fn(&str) -> Option<Vec<Token>>) {
+        let replace = |word: &str| replace(word).or_else(|| qualifiers(constants.get(word)?));
+        let replaced = |tokens: &[Token]| substituted(tokens, &replace);
+        let parameters = self.written.iter().map(|tokens| {
+            let (ty, name) = parameter(&replaced(tokens));
+            Parameter { name, ty, line: tokens.first().map_or(0, |token| token.line) }
+        });
+        self.parameters = parameters.collect();
+        let attributes = replaced(&self.attributes);
+        self.max_threads_per_block = launch_bounds(&attributes, constants);
+        self.cluster = cluster(&attributes, constants);
+    }
+}
+
+/// `#define RESTRICT __restrict__`, or nothing at all.
+fn qualifiers(body: &[Token]) -> Option<Vec<Token>> {
+    let is_qualifier = |token: &Token| token.word().is_some_and(|word| word == "const" || is_qualifier(word));
+    body.iter().all(is_qualifier).then(|| body.to_vec())
+}
+
+fn substituted(tokens: &[Token], replace: &dyn Fn(&str) -> Option<Vec<Token>>) -> Vec<Token> {
+    let mut all = Vec::new();
+    for token in tokens {
+        match token.word().and_then(replace) {
+            Some(body) => {
+                let Token { file, line, .. } = *token;
+                all.extend(body.into_iter().map(|token| Token { file, line, ..token }));
+            }
+            None => all.push(token.clone()),
+        }
+    }
+    all
 }
 
 /// The function whose declaration goes on at `tokens`, after `__global__`, and what follows its parameters.
-fn function(tokens: &[Token]) -> Option<(Prototype, &[Token])> {
+pub(super) fn function<'a>(before: &[Token], tokens: &'a [Token]) -> Option<(Prototype, &'a [Token])> {
     let mut rest = tokens;
     loop {
         match rest {
@@ -118,74 +136,112 @@ fn function(tokens: &[Token]) -> Option<(Prototype, &[Token])> {
             [name, open, ..] if open.is('(') && name.word().is_some() => {
                 let after = after_group(&rest[1..], '(', ')');
                 // `MACRO(256) saxpy(…)`: the name is yet to come.
-                if after.first().and_then(Token::word).is_some_and(|next| !takes_parentheses(next)) {
+                let is_name = |next: &str| next != "requires" && !takes_parentheses(next);
+                if after.first().and_then(Token::word).is_some_and(is_name) {
                     rest = after;
                     continue;
                 }
                 let inside = &rest[2..(rest.len() - after.len()).saturating_sub(1).max(2)];
+                let between = &tokens[..tokens.len() - rest.len()];
+                let end = after.iter().position(|token| token.is('{') || token.is(';')).unwrap_or(0);
                 let prototype = Prototype {
                     name: name.word()?.to_owned(),
                     line: name.line,
+                    file: name.file,
                     linkage: Linkage::Cxx,
-                    parameters: parameters(inside),
+                    namespace: Vec::new(),
+                    template: Vec::new(),
+                    parameters: Vec::new(),
                     max_threads_per_block: None,
+                    cluster: None,
+                    written: split(inside),
+                    attributes: [before, between, &after[..end]].concat(),
+                    shared: Vec::new(),
                 };
                 return Some((prototype, after));
             }
-            [token, ..] if token.is(';') || token.is('{') || token.is('}') => return None,
+            [token, ..] if token.is(';') || token.is('{') || token.is('}') || token.is_word("__global__") => {
+                return None;
+            }
             [_, tail @ ..] => rest = tail,
             [] => return None,
         }
     }
 }
 
-fn launch_bounds(tokens: &[Token]) -> Option<u32> {
-    let at = tokens.iter().position(|token| token.is_word("__launch_bounds__"))?;
-    match &tokens[at + 1..] {
-        [open, value, end, ..] if open.is('(') && (end.is(',') || end.is(')')) => {
-            integer_literal(value.word()?)
-        }
-        _ => None,
-    }
+/// What stands in the parentheses behind `word`, argument by argument.
+fn arguments<'a>(tokens: &'a [Token], word: &str) -> Option<Vec<&'a [Token]>> {
+    let at = tokens.iter().position(|token| token.is_word(word))? + 1;
+    tokens.get(at).filter(|token| token.is('('))?;
+    let rest = after_group(&tokens[at..], '(', ')');
+    let inside = tokens.get(at + 1..(tokens.len() - rest.len()).checked_sub(1)?)?;
+    Some(at_commas(inside))
 }
 
-fn integer_literal(word: &str) -> Option<u32> {
-    let digits = word.replace('\'', "").to_ascii_lowercase();
-    let digits = digits.trim_end_matches(['u', 'l']);
-    let (digits, radix) = match digits.strip_prefix("0x") {
-        Some(digits) => (digits, 16),
-        None => match digits.strip_prefix("0b") {
-            Some(digits) => (digits, 2),
-            None if digits.starts_with('0') => (digits, 8),
-            None => (digits, 10),
+fn launch_bounds(tokens: &[Token], constants: &Constants) -> Option<u32> {
+    let arguments = arguments(tokens, "__launch_bounds__")?;
+    let threads = constants.evaluate(arguments.first()?)?;
+    u32::try_from(threads).ok().filter(|&threads| threads > 0)
+}
+
+fn cluster(tokens: &[Token], constants: &Constants) -> Option<[u32; 3]> {
+    let dims = match arguments(tokens, "__cluster_dims__") {
+        Some(dims) => dims,
+        // `__block_size__((256, 1, 1), (2, 1, 1))`: threads, then blocks of a cluster.
+        None => match *arguments(tokens, "__block_size__")?.get(1)? {
+            [open, inside @ .., close] if open.is('(') && close.is(')') => at_commas(inside),
+            one => vec![one],
         },
     };
-    u32::from_str_radix(digits, radix).ok().filter(|&threads| threads > 0)
+    let mut cluster = [1; 3];
+    if dims.len() > cluster.len() || dims.iter().all(|tokens| tokens.is_empty()) {
+        return None;
+    }
+    for (dim, tokens) in cluster.iter_mut().zip(dims) {
+        *dim = u32::try_from(constants.evaluate(tokens)?).ok().filter(|&blocks| blocks > 0)?;
+    }
+    Some(cluster)
 }
 
 /// The parameters between the parentheses.
-fn parameters(tokens: &[Token]) -> Vec<Parameter> {
-    if tokens.is_empty() {
-        return Vec::new();
+fn split(tokens: &[Token]) -> Vec<Vec<Token>> {
+    match tokens {
+        [] => Vec::new(),
+        [void] if void.is_word("void") => Vec::new(),
+        _ => at_commas(tokens).into_iter().map(<[Token]>::to_vec).collect(),
     }
-    if let [void] = tokens
-        && void.is_word("void")
-    {
-        return Vec::new();
-    }
-    let mut depth = 0_usize;
-    tokens
-        .split(|token| {
-            if ['(', '[', '{', '<'].iter().any(|&open| token.is(open)) {
-                depth += 1;
-            } else if [')', ']', '}', '>'].iter().any(|&close| token.is(close)) {
-                depth = depth.saturating_sub(1);
+}
+
+/// The parts between the commas that are in no bracket.
+pub(super) fn at_commas(tokens: &[Token]) -> Vec<&[Token]> {
+    let mut brackets = Brackets::default();
+    tokens.split(|token| brackets.pass(token) && token.is(',')).collect()
+}
+
+/// The brackets that are open. In other brackets `<` and `>` compare.
+#[derive(Default)]
+pub(super) struct Brackets(Vec<char>);
+
+impl Brackets {
+    /// Goes past a token, and says whether no bracket is open then.
+    pub(super) fn pass(&mut self, token: &Token) -> bool {
+        let last = self.0.last().copied();
+        match token.kind {
+            Kind::Mark('<') if last.is_none_or(|last| last == '<') => self.0.push('<'),
+            Kind::Mark('>') if last == Some('<') => drop(self.0.pop()),
+            Kind::Mark(open @ ('(' | '[' | '{')) => self.0.push(open),
+            Kind::Mark(close @ (')' | ']' | '}')) => {
+                let open = match close {
+                    ')' => '(',
+                    ']' => '[',
+                    _ => '{',
+                };
+                if let Some(at) = self.0.iter().rposition(|&last| last == open) {
+                    self.0.truncate(at);
+                }
             }
-            depth == 0 && token.is(',')
-        })
-        .map(|tokens| {
-            let (ty, name) = parameter(tokens);
-            Parameter { name, ty, line: tokens.first().map_or(0, |token| token.line) }
-        })
-        .collect()
+            _ => {}
+        }
+        self.0.is_empty()
+    }
 }

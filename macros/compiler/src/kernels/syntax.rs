@@ -5,12 +5,14 @@ use quote::ToTokens;
 use syn::parse::discouraged::Speculative;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{
-    Attribute, Expr, ExprPath, FnArg, ForeignItem, ForeignItemFn, Ident, LitStr, Meta, ReturnType, Safety,
+    Attribute, Expr, ExprPath, FnArg, ForeignItem, ForeignItemFn, Ident, LitStr, Path, ReturnType, Safety,
     Token, Visibility,
 };
 
+use super::attributes::{self, Cluster, Instantiate};
 use super::error;
 use super::parameter::{Parameter, ParameterKind, nameless, parameter};
+use super::source::Kind;
 use super::text::text;
 
 /// `unsafe extern "CUDA" { … }`.
@@ -30,6 +32,10 @@ pub(super) struct Kernel {
     pub(super) parameters: Vec<Parameter>,
     pub(super) host: Option<ExprPath>,
     pub(super) requires: Vec<Expr>,
+    pub(super) instance: Option<Instantiate>,
+    pub(super) cluster: Option<Cluster>,
+    /// `#[cooperative]`, where it stands.
+    pub(super) cooperative: Option<Path>,
     /// Whether its declaration is free of errors.
     pub(super) sound: bool,
 }
@@ -54,8 +60,8 @@ pub(super) fn is_item(tokens: &TokenStream) -> bool {
     }
 }
 
-/// Parses the block; none where the item is another one.
-pub(super) fn block(item: TokenStream, errors: &mut Errors) -> Option<Block> {
+/// Parses the block, of a source of this kind; none where the item is another one.
+pub(super) fn block(item: TokenStream, kind: Kind, errors: &mut Errors) -> Option<Block> {
     let parse = |input: ParseStream<'_>| {
         let attributes = input.call(Attribute::parse_outer)?;
         let unsafety: Option<Token![unsafe]> = input.parse()?;
@@ -89,7 +95,7 @@ pub(super) fn block(item: TokenStream, errors: &mut Errors) -> Option<Block> {
         let content;
         syn::braced!(content in input);
         let attributes = block_attributes(attributes, errors);
-        let kernels = declarations(&content, &attributes, errors)?;
+        let kernels = declarations(&content, &attributes, kind, errors)?;
         if !input.is_empty() {
             syntax_error(input.error("unexpected token after the block"), FORM, errors);
             input.parse::<TokenStream>()?;
@@ -120,29 +126,20 @@ fn other_item(input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
 fn block_attributes(attributes: Vec<Attribute>, errors: &mut Errors) -> Vec<Attribute> {
     let mut shared = Vec::new();
     for attribute in attributes {
-        if is_shared(&attribute) {
+        if attributes::is_shared(&attribute) {
             shared.push(attribute);
         } else if !attribute.path().is_ident("doc") {
-            errors.push(unknown_attribute(&attribute, "a block of kernels takes `cfg` and lint levels"));
+            errors.push(attributes::unknown(&attribute, "a block of kernels takes `cfg` and lint levels"));
         }
     }
     shared
-}
-
-fn is_shared(attribute: &Attribute) -> bool {
-    ["cfg", "allow", "expect", "warn", "deny", "forbid"].iter().any(|name| attribute.path().is_ident(name))
-}
-
-pub(super) fn unknown_attribute(attribute: &Attribute, takes: &str) -> syn::Error {
-    let what = format!("unknown attribute `{}`", text(attribute.path()));
-    let help = "remove it".to_owned();
-    error(attribute.path(), "TW0412", &what, &[takes.to_owned()], Some(help))
 }
 
 /// Parses the declarations; after a syntax error it goes on behind the next `;`.
 fn declarations(
     content: ParseStream<'_>,
     shared: &[Attribute],
+    kind: Kind,
     errors: &mut Errors,
 ) -> syn::Result<Vec<Kernel>> {
     let mut kernels: Vec<Kernel> = Vec::new();
@@ -155,7 +152,7 @@ fn declarations(
                     errors.push(no_kernel(&item));
                     continue;
                 };
-                let kernel = kernel(item, shared, errors);
+                let kernel = kernel(item, shared, kind, errors);
                 match kernels.iter().find(|other| other.name == kernel.name) {
                     Some(first) => {
                         errors.push(duplicate("kernel", &kernel.name, &first.name, "remove one of them"))
@@ -187,7 +184,7 @@ fn duplicate(what: &str, second: &Ident, first: &Ident, help: &str) -> syn::Erro
     error(second, "TW0411", &message, &notes, Some(help.to_owned()))
 }
 
-fn kernel(item: ForeignItemFn, shared: &[Attribute], errors: &mut Errors) -> Kernel {
+fn kernel(item: ForeignItemFn, shared: &[Attribute], kind: Kind, errors: &mut Errors) -> Kernel {
     let errors_before = errors.len();
     let ForeignItemFn { attrs, vis, sig, .. } = item;
     let name = sig.ident.clone();
@@ -199,10 +196,13 @@ fn kernel(item: ForeignItemFn, shared: &[Attribute], errors: &mut Errors) -> Ker
         parameters: Vec::new(),
         host: None,
         requires: Vec::new(),
+        instance: None,
+        cluster: None,
+        cooperative: None,
         sound: true,
     };
     for attribute in attrs {
-        kernel_attribute(attribute, &mut kernel, errors);
+        attributes::of_kernel(attribute, kind, &mut kernel, errors);
     }
     signature(&sig, errors);
     let has_generics = !sig.generics.params.is_empty();
@@ -225,52 +225,22 @@ fn kernel(item: ForeignItemFn, shared: &[Attribute], errors: &mut Errors) -> Ker
             // Without it launches would not fit the stub, which would be a second error.
             parameter.name = nameless(at, parameter.name.span());
         }
+        same_symbol(&kernel.parameters, &parameter, errors);
         kernel.parameters.push(parameter);
     }
     kernel.sound = errors.len() == errors_before;
     kernel
 }
 
-/// Parses `#[host(path)]`, `#[requires(condition)]` and what rustc knows.
-fn kernel_attribute(attribute: Attribute, kernel: &mut Kernel, errors: &mut Errors) {
-    let inside = |attribute: &Attribute| match &attribute.meta {
-        Meta::List(list) => list.tokens.clone(),
-        _ => TokenStream::new(),
-    };
-    let path = attribute.path();
-    if path.is_ident("doc") {
-        kernel.docs.push(attribute);
-    } else if is_shared(&attribute) {
-        kernel.attributes.push(attribute);
-    } else if path.is_ident("host") {
-        match syn::parse2::<ExprPath>(inside(&attribute)) {
-            Ok(_) if kernel.host.is_some() => {
-                let what = format!("kernel `{}` has two host bodies", kernel.name);
-                let help = "remove one of them".to_owned();
-                errors.push(error(path, "TW0412", &what, &[], Some(help)));
-            }
-            Ok(host) => kernel.host = Some(host),
-            Err(_) => {
-                let notes = ["it names what the simulated device runs".to_owned()];
-                let help = format!("write `#[host({}_on_host)]`", kernel.name);
-                let what = "`#[host]` needs the path of a function";
-                errors.push(error(path, "TW0412", what, &notes, Some(help)));
-            }
-        }
-    } else if path.is_ident("requires") {
-        match syn::parse2::<Expr>(inside(&attribute)) {
-            Ok(condition) => kernel.requires.push(crate::groups::kept(condition)),
-            Err(found) => errors.push(error(
-                path,
-                "TW0412",
-                "`#[requires]` needs a condition",
-                &[found.to_string()],
-                Some("write `#[requires((n as usize) < x.len())]`".to_owned()),
-            )),
-        }
-    } else {
-        let takes = "a kernel takes `host`, `requires`, docs, `cfg` and lint levels";
-        errors.push(unknown_attribute(&attribute, takes));
+/// Two parameters may not stand for one variable: it can hold but one of them.
+fn same_symbol(before: &[Parameter], parameter: &Parameter, errors: &mut Errors) {
+    let Some(symbol) = &parameter.symbol else { return };
+    let same = |other: &&Parameter| other.symbol.as_ref().is_some_and(|other| other.name == symbol.name);
+    if let Some(first) = before.iter().find(same) {
+        let what = format!("two parameters stand for the symbol `{}`", symbol.name);
+        let notes = [format!("the other is `{}`", first.name)];
+        let help = "name another variable of the source".to_owned();
+        errors.push(error(&symbol.at, "TW0411", &what, &notes, Some(help)));
     }
 }
 

@@ -156,7 +156,7 @@ fn reaches(kind: &BufferKind, of: Of) -> bool {
         BufferKind::InPlace { mapped: true, .. } => true,
         BufferKind::HostScratch => of == Of::Host,
         BufferKind::Ring
-        | BufferKind::Resident
+        | BufferKind::Resident { .. }
         | BufferKind::Carry { .. }
         | BufferKind::InPlace { mapped: false, .. } => of != Of::Host,
     }

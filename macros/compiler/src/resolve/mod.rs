@@ -62,15 +62,16 @@ pub fn resolve(pipeline: Pipeline, diagnostics: &mut Diagnostics) -> Option<Prog
                 let kind = if on_host { BufferKind::HostScratch } else { BufferKind::Ring };
                 program.buffers.push(Buffer { name, shape, kind });
             }
-            Item::Resident { name, shape } => {
+            Item::Resident { name, on_device, shape } => {
                 names.data.declare("resident", &name, diagnostics);
                 program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
-                program.buffers.push(Buffer { name, shape, kind: BufferKind::Resident });
+                program.buffers.push(Buffer { name, shape, kind: BufferKind::Resident { on_device } });
             }
-            Item::Carry { name, shape, init } => {
+            Item::Carry { name, on_device, shape, init } => {
                 names.data.declare("carry", &name, diagnostics);
                 program.arguments.push(Argument::Buffer(BufferId(program.buffers.len())));
-                program.buffers.push(Buffer { name, shape, kind: BufferKind::Carry { init } });
+                let kind = BufferKind::Carry { on_device, init };
+                program.buffers.push(Buffer { name, shape, kind });
             }
             Item::Chunk { keyword, name, size } => {
                 names::only_once(&mut chunk, &keyword, diagnostics);

@@ -109,10 +109,10 @@ pub enum BufferKind {
     Ring,
     /// Each ring slot has one, in page-locked host memory.
     HostScratch,
-    /// One for the run, read only; an argument of `run`.
-    Resident,
-    /// One for the run, handed from chunk to chunk; an argument of `run`.
-    Carry { init: Option<Box<Expr>> },
+    /// One for the run, read only; an argument of `run`, copied to the device or there already.
+    Resident { on_device: bool },
+    /// One for the run, handed from chunk to chunk; an argument of `run`, likewise.
+    Carry { on_device: bool, init: Option<Box<Expr>> },
     /// An argument of `run` that each chunk uses its part of, where it is.
     InPlace { kind: HostKind, mapped: bool },
 }
@@ -120,7 +120,7 @@ pub enum BufferKind {
 impl Buffer {
     /// Whether there is one for the whole run.
     pub fn is_shared(&self) -> bool {
-        matches!(self.kind, BufferKind::Resident | BufferKind::Carry { .. })
+        matches!(self.kind, BufferKind::Resident { .. } | BufferKind::Carry { .. })
     }
 
     /// How it is an argument of `run`, if it is one of which each chunk uses its part.

@@ -35,14 +35,16 @@ pub enum Item {
         on_host: bool,
         shape: Shape,
     },
-    /// `resident name: [T];`
+    /// `resident name: [T];` or `resident name: device [T];`
     Resident {
         name: Ident,
+        on_device: bool,
         shape: Shape,
     },
-    /// `carry name: [T; k];`, with `= init` or not
+    /// `carry name: [T; k];` or `carry name: device [T; k];`, with `= init` or not
     Carry {
         name: Ident,
+        on_device: bool,
         shape: Shape,
         init: Option<Box<Expr>>,
     },
@@ -104,6 +106,13 @@ pub enum Memory {
     Mapped,
     /// On the device.
     Device,
+}
+
+impl Memory {
+    /// Where the data of a `resident` or a `carry` are.
+    pub fn shared(on_device: bool) -> Self {
+        if on_device { Self::Device } else { Self::Host }
+    }
 }
 
 /// `[T]` or `[T; k]`, and what may follow.

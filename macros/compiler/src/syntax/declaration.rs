@@ -56,23 +56,25 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         "resident" => {
             let name = name(input, "a name for resident data")?;
             colon(input, "its elements, `[T]`")?;
+            let on_device = memory(input, &[("device", true)])?.unwrap_or(false);
             let shape: Shape = input.parse()?;
             if let Some(per_item) = &shape.per_item {
                 let text =
                     "resident data has any length: a number of elements says nothing\nhelp: write `[T]`";
                 return Err(syn::Error::new_spanned(per_item, text));
             }
-            Item::Resident { name, shape }
+            Item::Resident { name, on_device, shape }
         }
         "carry" => {
             let name = name(input, "a name for what is carried from chunk to chunk")?;
             colon(input, "its elements, `[T]` or `[T; k]`")?;
+            let on_device = memory(input, &[("device", true)])?.unwrap_or(false);
             let shape = input.parse()?;
             let init = match input.parse::<Option<Token![=]>>()? {
                 Some(_) => Some(Box::new(expression(input, "the value to start from")?)),
                 None => None,
             };
-            Item::Carry { name, shape, init }
+            Item::Carry { name, on_device, shape, init }
         }
         "chunk" => {
             let name = name(input, "a name for the chunk, `chunk c = auto`")?;
@@ -137,24 +139,24 @@ fn equals(input: ParseStream<'_>) -> syn::Result<()> {
 fn argument(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
     let name = name(input, "the name of host data")?;
     colon(input, "its shape, `[T]` or `[T; k]`")?;
-    // Before the brackets nothing else can stand: these are not the names of types here.
-    let fork = input.fork();
-    let memory = match fork.parse::<Ident>() {
-        Ok(word) if fork.peek(syn::token::Bracket) => match word.to_string().as_str() {
-            "pinned" => Memory::Pinned,
-            "mapped" => Memory::Mapped,
-            "device" => Memory::Device,
-            _ => Memory::Host,
-        },
-        _ => Memory::Host,
-    };
-    if memory != Memory::Host {
-        input.parse::<Ident>()?;
-    }
+    let words = [("pinned", Memory::Pinned), ("mapped", Memory::Mapped), ("device", Memory::Device)];
+    let memory = memory(input, &words)?.unwrap_or(Memory::Host);
     let mut shape: Shape = input.parse()?;
     shape.per_chunk = per_chunk(input)?;
     shape.halo = halo(input)?;
     Ok(Item::Argument { kind, name, memory, shape })
+}
+
+/// The word before the brackets that says where data are, one of `words`.
+fn memory<M: Copy>(input: ParseStream<'_>, words: &[(&str, M)]) -> syn::Result<Option<M>> {
+    // Before the brackets nothing else can stand: these are not the names of types here.
+    let fork = input.fork();
+    let word = fork.parse::<Ident>().ok().filter(|_| fork.peek(syn::token::Bracket));
+    let found = word.and_then(|word| words.iter().find(|(known, _)| word == known));
+    if found.is_some() {
+        input.parse::<Ident>()?;
+    }
+    Ok(found.map(|&(_, memory)| memory))
 }
 
 /// `name`, `name: high`, `name: low`, `name: priority(-3)`, `name per slot`, `name = null`

@@ -64,6 +64,7 @@ impl saxpy {
                         y.argument_size(),
                     ],
                     &[x.access(), y.access()],
+                    &[],
                     &host,
                 )
         }
@@ -111,35 +112,36 @@ impl fill {
                     &mut [::thalweg::__private::argument(&value), y.argument()],
                     &[::core::mem::size_of_val(&value), y.argument_size()],
                     &[y.access()],
+                    &[],
                     &host,
                 )
         }
     }
 }
 const _: () = {
-    static MODULE: ::thalweg::__private::KernelModule = ::thalweg::__private::KernelModule {
-        file: "saxpy.cu",
-        source: ::core::include_str!("saxpy.cu"),
-    };
+    static MODULE: ::thalweg::__private::KernelModule = ::thalweg::__private::KernelModule::cuda(
+        "saxpy.cu",
+        ::core::include_str!("saxpy.cu"),
+    );
     impl ::thalweg::__private::Kernel for saxpy {
-        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo {
-            name: "saxpy",
-            module: &MODULE,
-            max_threads_per_block: ::core::option::Option::Some(256u32),
-            has_host_body: true,
-        };
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+                "saxpy",
+                &MODULE,
+            )
+            .parameters(&[4, 4, 8, 8])
+            .launch_bounds(256u32)
+            .on_host();
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }
     #[cfg(feature = "fill")]
     impl ::thalweg::__private::Kernel for fill {
-        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo {
-            name: "fill",
-            module: &MODULE,
-            max_threads_per_block: ::core::option::Option::None,
-            has_host_body: false,
-        };
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+                "fill",
+                &MODULE,
+            )
+            .parameters(&[4, 8]);
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }

@@ -75,29 +75,26 @@ impl fill {
     }
 }
 const _: () = {
-    static MODULE: ::thalweg::__private::KernelModule = ::thalweg::__private::KernelModule {
-        file: "saxpy.cu",
-        source: "",
-    };
+    static MODULE: ::thalweg::__private::KernelModule = ::thalweg::__private::KernelModule::cuda(
+        "",
+        "",
+    );
     impl ::thalweg::__private::Kernel for saxpy {
-        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo {
-            name: "saxpy",
-            module: &MODULE,
-            max_threads_per_block: ::core::option::Option::None,
-            has_host_body: true,
-        };
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+                "saxpy",
+                &MODULE,
+            )
+            .on_host();
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }
     #[cfg(feature = "fill")]
     impl ::thalweg::__private::Kernel for fill {
-        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo {
-            name: "fill",
-            module: &MODULE,
-            max_threads_per_block: ::core::option::Option::None,
-            has_host_body: false,
-        };
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+            "fill",
+            &MODULE,
+        );
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }

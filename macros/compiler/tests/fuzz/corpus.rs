@@ -11,8 +11,8 @@ pub struct Corpus {
     pub pipelines: Vec<Vec<TokenTree>>,
     /// `(attribute) item` of `#[kernels(attribute)] item`.
     pub kernels: Vec<Vec<TokenTree>>,
-    /// Name and text of each `.cu` file.
-    pub sources: Vec<(String, String)>,
+    /// Name and content of each kernel source and each file that one includes.
+    pub sources: Vec<(String, Vec<u8>)>,
 }
 
 /// Reads the repository's tests, examples, crates and book.
@@ -32,9 +32,9 @@ pub fn read() -> Corpus {
             Some("md") => text().split("```").skip(1).step_by(2).for_each(|block| {
                 corpus.take(block.split_once('\n').map_or("", |(_, code)| code));
             }),
-            Some("cu") => {
+            Some("cu" | "cuh" | "ptx" | "cubin" | "fatbin") => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                corpus.sources.push((name, text()));
+                corpus.sources.push((name, std::fs::read(&path).unwrap_or_default()));
             }
             _ => {}
         }

@@ -170,7 +170,7 @@ fn kernels() {
         let path = path.value();
         let name = path.rsplit('/').next().unwrap_or_default();
         let source = corpus.sources.iter().find(|(known, _)| known == name);
-        source.map(|(_, text)| text.clone()).ok_or_else(|| "no such file".to_owned())
+        source.map(|(_, content)| content.clone()).ok_or_else(|| "no such file".to_owned())
     };
     let expand = |tokens: TokenStream| {
         let mut tokens = tokens.into_iter().peekable();

@@ -12,8 +12,8 @@ use crate::cuda::{Cuda, device_count};
 use crate::driver::{DevicePtr, Driver, HostJob, RawStream};
 use crate::kernel::KernelInfo;
 
-static SLOW_FILL: KernelInfo = kernel(&SOURCE, "slow_fill");
-static REVERSE: KernelInfo = kernel(&SOURCE, "reverse");
+static SLOW_FILL: KernelInfo = kernel(&SOURCE, "slow_fill").parameters(&[4, 4, 8]);
+static REVERSE: KernelInfo = kernel(&SOURCE, "reverse").parameters(&[4, 8]);
 
 /// A device with one stream, `LEN` elements of device memory, and as many of page-locked memory.
 ///
@@ -82,7 +82,7 @@ impl Bench {
 
     /// Launches a kernel whose parameters are these.
     fn launch(&self, info: &'static KernelInfo, shared: u32, params: &mut [*mut c_void]) {
-        let function = self.device.load(info).expect("a kernel");
+        let function = self.device.load(info).expect("a kernel").function;
         let blocks = if shared > 0 { 1 } else { LEN.div_ceil(256) as u32 };
         // SAFETY: everything is live, and stays so; each test gives the parameters that its kernel has.
         unsafe {

@@ -10,9 +10,9 @@ mod recorded;
 
 const TAG: Tag = Tag { operation: 4, chunk: 2 };
 
-static SOURCE: KernelModule = KernelModule {
-    file: "saxpy.cu",
-    source: r#"
+static SOURCE: KernelModule = KernelModule::cuda(
+    "saxpy.cu",
+    r#"
 extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] += a * x[i];
@@ -34,12 +34,12 @@ extern "C" __global__ void reverse(unsigned n, unsigned* data) {
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) data[i] = staged[n - 1 - i];
 }
 "#,
-};
+);
 
-static SAXPY: KernelInfo = kernel(&SOURCE, "saxpy");
+static SAXPY: KernelInfo = kernel(&SOURCE, "saxpy").parameters(&[4, 4, 8, 8]);
 
 const fn kernel(module: &'static KernelModule, name: &'static str) -> KernelInfo {
-    KernelInfo { name, module, max_threads_per_block: None, has_host_body: false }
+    KernelInfo::new(name, module)
 }
 
 /// A launch of blocks of 256 threads.
@@ -68,6 +68,6 @@ fn no_host_body() -> HostBody {
 #[test]
 #[ignore = "needs NVRTC"]
 fn the_test_kernels_compile() {
-    let image = super::compile_for(SOURCE.source, SOURCE.file, "sm_90").expect("a cubin");
+    let image = super::compile_for(&SOURCE, "sm_90").expect("a cubin").image;
     assert_eq!(&image[..4], b"\x7fELF");
 }

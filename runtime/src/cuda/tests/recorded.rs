@@ -33,6 +33,7 @@ fn recorded(test: &str, flags: &[&str], variables: &[(&str, &str)], body: fn()) 
     let output = Command::new(std::env::current_exe().expect("the test's own path"))
         .args(["--exact", &format!("{module}::{test}"), "--nocapture"])
         .env_remove("THALWEG_SYNC")
+        .env("THALWEG_CACHE", "off")
         .env("LD_LIBRARY_PATH", &folder)
         .env("THALWEG_RECORD", &record)
         .env(CHILD, "1")
@@ -88,7 +89,7 @@ fn one_chunk_makes_exactly_these_calls() {
         assert_eq!((info.compute_capability, info.multiprocessors), ((9, 0), 132));
         assert_eq!((info.priorities, info.max_shared), ((0, -5), 227 << 10));
 
-        let saxpy = device.load(&SAXPY).expect("the stub compiles anything");
+        let saxpy = device.load(&SAXPY).expect("the stub compiles anything").function;
         assert_eq!((saxpy.max_threads_per_block, saxpy.static_shared), (1024, 0));
         device.load(&SAXPY).expect("the module is there already");
 
@@ -139,7 +140,7 @@ fn one_chunk_makes_exactly_these_calls() {
 cuInit
 cuDevicePrimaryCtxRetain 0
 nvrtcCompileProgram saxpy.cu --gpu-architecture=sm_90
-cuModuleLoadData m1
+cuModuleLoadDataEx m1
 cuModuleGetFunction m1 saxpy
 cuFuncLoad saxpy
 cuFuncSetAttribute saxpy 8 232448
@@ -246,7 +247,7 @@ fn thalweg_sync_names_the_operation_that_failed() {
     let variables = [("THALWEG_SYNC", "1"), ("THALWEG_FAIL", "cuStreamSynchronize:700:2+")];
     let calls = recorded("thalweg_sync_names_the_operation_that_failed", &[], &variables, || {
         let device = Cuda::open(0).expect("the stub's device");
-        let saxpy = device.load(&SAXPY).expect("the stub compiles anything");
+        let saxpy = device.load(&SAXPY).expect("the stub compiles anything").function;
         let stream: RawStream = ok(device.create_stream(0));
         let memory = ok(device.allocate(16));
         let pinned = ok(device.allocate_pinned(16));
@@ -304,8 +305,7 @@ fn errors_have_the_drivers_name_and_words() {
 
 #[test]
 fn a_source_that_does_not_compile_gives_the_compilers_log() {
-    static BROKEN: KernelModule =
-        KernelModule { file: "broken.cu", source: "// a comment\n#error \"no such thing\"\n" };
+    static BROKEN: KernelModule = KernelModule::cuda("broken.cu", "// a comment\n#error \"no such thing\"\n");
     static KERNEL: KernelInfo = kernel(&BROKEN, "broken");
     let test = "a_source_that_does_not_compile_gives_the_compilers_log";
     recorded(test, &[], &[], || {

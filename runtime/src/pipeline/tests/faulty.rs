@@ -6,13 +6,16 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, RawEvent, RawFunction, RawGraph,
-    RawLaunch, RawStream, Tag,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
+    RawGraph, RawLaunch, RawModule, RawStream, RawSymbol, Tag,
 };
 use crate::error::{DriverError, Error};
 use crate::graph::Recording;
 use crate::kernel::KernelInfo;
 use crate::sim::{Sim, Spec};
+
+/// The bytes of each variable of a module.
+pub(super) const SYMBOL_BYTES: usize = 64;
 
 /// A driver's functions that may fail, but for those that free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,6 +107,8 @@ pub(super) struct State {
     streams: Vec<u64>,
     events: Vec<u64>,
     graphs: Vec<u64>,
+    /// Addresses of modules' variables.
+    pub variables: Vec<u64>,
     /// What the simulated device has refused to free, because it was in use or freed before.
     pub refused: Vec<DriverError>,
 }
@@ -111,7 +116,12 @@ pub(super) struct State {
 impl State {
     /// Everything that is not freed or destroyed.
     pub(super) fn live(&self) -> usize {
-        self.device.len() + self.pinned.len() + self.streams.len() + self.events.len() + self.graphs.len()
+        self.device.len()
+            + self.pinned.len()
+            + self.streams.len()
+            + self.events.len()
+            + self.graphs.len()
+            + self.variables.len()
     }
 }
 
@@ -300,9 +310,45 @@ impl Driver for Faulty {
         self.enqueue(Call::Fill, tag, work)
     }
 
-    fn load(&self, kernel: &'static KernelInfo) -> Result<RawFunction, Error> {
+    /// The simulated device has no variables; this one has, so that they are written.
+    fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
         self.call(Call::Load, None, || Ok(()), |()| {})?;
-        self.sim.load(kernel)
+        let mut loaded = self.sim.load(kernel)?;
+        if let Some(own) = &mut loaded.own {
+            for _ in kernel.symbols {
+                let ptr = self.sim.allocate(SYMBOL_BYTES)?;
+                own.symbols.push(RawSymbol { ptr, bytes: SYMBOL_BYTES });
+                self.state().variables.push(ptr.0);
+            }
+        }
+        Ok(loaded)
+    }
+
+    unsafe fn unload(&self, module: &RawModule) -> DriverResult<()> {
+        module.symbols.iter().try_for_each(|symbol| {
+            let free = || unsafe { self.sim.free(symbol.ptr) };
+            self.free_in(|state| &mut state.variables, symbol.ptr.0, free)
+        })
+    }
+
+    fn largest_cluster(
+        &self,
+        function: &RawFunction,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u32> {
+        self.sim.largest_cluster(function, grid, block, shared)
+    }
+
+    fn resident_blocks(
+        &self,
+        function: &RawFunction,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> DriverResult<u64> {
+        self.sim.resident_blocks(function, grid, block, shared)
     }
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {

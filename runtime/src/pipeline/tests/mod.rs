@@ -3,6 +3,8 @@
 mod device_buf;
 mod faulty;
 mod mixed;
+mod state;
+mod symbols;
 
 use std::sync::{Arc, Mutex};
 

@@ -187,13 +187,11 @@ fn another_thread_is_not_held_up_by_a_failure() {
 
 #[test]
 fn kernels_without_a_host_body_are_refused() {
-    static MODULE: KernelModule = KernelModule { file: "k.cu", source: "" };
-    static WITHOUT: KernelInfo =
-        KernelInfo { name: "k", module: &MODULE, max_threads_per_block: None, has_host_body: false };
-    static WITH: KernelInfo =
-        KernelInfo { name: "k", module: &MODULE, max_threads_per_block: Some(256), has_host_body: true };
+    static MODULE: KernelModule = KernelModule::cuda("k.cu", "");
+    static WITHOUT: KernelInfo = KernelInfo::new("k", &MODULE);
+    static WITH: KernelInfo = KernelInfo::new("k", &MODULE).launch_bounds(256).on_host();
     let rig = Rig::new();
     let error = rig.sim.load(&WITHOUT).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NoHostBody { kernel: "k" }));
-    assert_eq!(rig.sim.load(&WITH).unwrap().max_threads_per_block, 256);
+    assert_eq!(rig.sim.load(&WITH).unwrap().function.max_threads_per_block, 256);
 }

@@ -22,7 +22,7 @@ impl Drawn {
         body: impl FnOnce() + Send + 'static,
     ) -> u32 {
         let launch = RawLaunch {
-            function: RawFunction { handle: 0, max_threads_per_block: 1024, static_shared: 0 },
+            function: RawFunction::plain(0, 1024, 0),
             grid: [1, 1, 1],
             block: [1, 1, 1],
             shared: 0,

@@ -1,0 +1,68 @@
+//! Histograms.
+
+use rayon::prelude::*;
+use thalweg::prelude::*;
+
+use crate::elementwise::PIECE;
+
+#[kernels("../cu/histogram.cu")]
+unsafe extern "CUDA" {
+    /// Adds to `counts[v]`, for each of the 256 values `v` of a byte, how often it is in `x[..n]`.
+    ///
+    /// Any grid and block will do: `histogram_u8<<<264, 256>>>(n, &x, &mut counts)`. For a histogram a chunk, `fill counts = 0;`
+    /// before; for one of the whole run, declare `carry counts: [u32; 256] = 0;`. Counts are exact, and wrap at 2^32.
+    #[host(histogram_u8_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(counts.len() >= 256)]
+    pub safe fn histogram_u8(n: u32, x: &[u8], counts: &mut [u32]);
+
+    /// Adds to `counts[b]`, for each of `bins` bins of one width, how many of `x[..n]` are in it.
+    ///
+    /// The bins go from `low` to `high`: `v` is in bin `(v - low) * (bins / (high - low))`, rounded down, in floats of which each
+    /// operation is rounded. `high` itself is in the last bin. What is below `low` or above `high`, and NaN, is in none.
+    ///
+    /// Any grid and block will do: `histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(n, bins, low, high, &x, &mut counts)`. A copy
+    /// of the bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where
+    /// there is less room, and none with less than `4 * bins` bytes, where each element costs an addition in global memory.
+    /// The result is the same. `counts` as for [`histogram_u8`].
+    #[host(histogram_f32_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(bins as usize <= counts.len())]
+    #[requires(bins <= 1 << 24)]
+    #[requires(low < high && (high - low).is_finite() && (bins as f32 / (high - low)).is_finite())]
+    pub safe fn histogram_f32(n: u32, bins: u32, low: f32, high: f32, x: &[f32], counts: &mut [u32]);
+}
+
+/// Counts `x` into `counts`, each element into the bin that it is in.
+fn count<T: Copy + Sync>(x: &[T], counts: &mut [u32], bin: impl Fn(T) -> Option<usize> + Sync) {
+    // One histogram a core, not one a piece: there may be many bins.
+    let share = x.len().div_ceil(rayon::current_num_threads()).max(PIECE);
+    let bins = counts.len();
+    let of_share = |x: &[T]| {
+        let mut counts = vec![0_u32; bins];
+        for bin in x.iter().filter_map(|&x| bin(x)) {
+            counts[bin] = counts[bin].wrapping_add(1);
+        }
+        counts
+    };
+    let histograms: Vec<_> = x.par_chunks(share).map(of_share).collect();
+    for histogram in histograms {
+        for (count, more) in counts.iter_mut().zip(histogram) {
+            *count = count.wrapping_add(more);
+        }
+    }
+}
+
+fn histogram_u8_on_host(_: Grid, n: u32, x: &[u8], counts: &mut [u32]) {
+    count(&x[..n as usize], &mut counts[..256], |x| Some(x.into()));
+}
+
+fn histogram_f32_on_host(_: Grid, n: u32, bins: u32, low: f32, high: f32, x: &[f32], counts: &mut [u32]) {
+    let Some(last) = bins.checked_sub(1) else { return };
+    let per_unit = bins as f32 / (high - low);
+    let bin = |x: f32| {
+        let inside = low <= x && x <= high;
+        inside.then(|| (((x - low) * per_unit) as u32).min(last) as usize)
+    };
+    count(&x[..n as usize], &mut counts[..bins as usize], bin);
+}

@@ -1,0 +1,223 @@
+//! Maps: element `i` of the result depends on element `i` of the arguments alone.
+
+use std::ops::{Add, Mul};
+
+use rayon::prelude::*;
+use thalweg::prelude::*;
+
+use crate::elementwise::{PIECE, covered};
+
+#[kernels("../cu/map.cu")]
+unsafe extern "CUDA" {
+    /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each.
+    ///
+    /// Needs one thread an element: `scale_f32<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
+    #[host(scale_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn scale_f32(n: u32, a: f32, b: f32, x: &[f32], y: Out<[f32]>);
+
+    /// `z[i] = x[i] + y[i]` for `i < n`.
+    ///
+    /// Needs one thread an element: `add_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[host(add_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    #[requires(n as usize <= z.len())]
+    pub safe fn add_f32(n: u32, x: &[f32], y: &[f32], z: Out<[f32]>);
+
+    /// `z[i] = x[i] * y[i]` for `i < n`.
+    ///
+    /// Needs one thread an element: `multiply_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[host(multiply_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    #[requires(n as usize <= z.len())]
+    pub safe fn multiply_f32(n: u32, x: &[f32], y: &[f32], z: Out<[f32]>);
+
+    /// `y[i]` is e to the power `x[i]`, for `i < n`.
+    ///
+    /// Needs one thread an element: `exp_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at most 2 ulp from the
+    /// correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"), and the CPU's library is at most 1 off:
+    /// devices may differ by 3 ulp.
+    #[host(exp_f32_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn exp_f32(n: u32, x: &[f32], y: Out<[f32]>);
+
+    /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`. NaN for what is below zero.
+    ///
+    /// Needs one thread an element: `sqrt_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[host(sqrt_f32_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn sqrt_f32(n: u32, x: &[f32], y: Out<[f32]>);
+
+    /// `y[i]` is `x[i]`, or 0 where that is below zero, for `i < n`. NaN and -0.0 stay.
+    ///
+    /// Needs one thread an element: `relu_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[host(relu_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn relu_f32(n: u32, x: &[f32], y: Out<[f32]>);
+
+    /// `y[i]` is `x[i]`, or the bound that it is beyond, for `i < n`. NaN stays; as a bound it is refused.
+    ///
+    /// Needs one thread an element: `clamp_f32<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The same bits on every
+    /// device.
+    #[host(clamp_on_host)]
+    #[requires(low <= high)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn clamp_f32(n: u32, low: f32, high: f32, x: &[f32], y: Out<[f32]>);
+
+    /// `y[i] += a * x[i]` for `i < n`: [`saxpy`](crate::saxpy) on doubles. With a `carry` for `y`, it adds up over chunks.
+    ///
+    /// The product and the sum are rounded each.
+    #[host(axpy_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn daxpy(n: u32, a: f64, x: &[f64], y: &mut [f64]);
+
+    /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each, in doubles.
+    ///
+    /// Needs one thread an element: `scale_f64<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
+    #[host(scale_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn scale_f64(n: u32, a: f64, b: f64, x: &[f64], y: Out<[f64]>);
+
+    /// `z[i] = x[i] + y[i]` for `i < n`, in doubles.
+    ///
+    /// Needs one thread an element: `add_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[host(add_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    #[requires(n as usize <= z.len())]
+    pub safe fn add_f64(n: u32, x: &[f64], y: &[f64], z: Out<[f64]>);
+
+    /// `z[i] = x[i] * y[i]` for `i < n`, in doubles.
+    ///
+    /// Needs one thread an element: `multiply_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[host(multiply_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    #[requires(n as usize <= z.len())]
+    pub safe fn multiply_f64(n: u32, x: &[f64], y: &[f64], z: Out<[f64]>);
+
+    /// `y[i]` is e to the power `x[i]`, for `i < n`, in doubles.
+    ///
+    /// Needs one thread an element: `exp_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at most 1 ulp from the
+    /// correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"), and the CPU's library is at most 1 off:
+    /// devices may differ by 2 ulp.
+    #[host(exp_f64_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn exp_f64(n: u32, x: &[f64], y: Out<[f64]>);
+
+    /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`, in doubles. NaN for what is below zero.
+    ///
+    /// Needs one thread an element: `sqrt_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[host(sqrt_f64_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn sqrt_f64(n: u32, x: &[f64], y: Out<[f64]>);
+
+    /// `y[i]` is `x[i]`, or 0 where that is below zero, for `i < n`, in doubles. NaN and -0.0 stay.
+    ///
+    /// Needs one thread an element: `relu_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[host(relu_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn relu_f64(n: u32, x: &[f64], y: Out<[f64]>);
+
+    /// `y[i]` is `x[i]`, or the bound that it is beyond, for `i < n`, in doubles. NaN stays; as a bound it is refused.
+    ///
+    /// Needs one thread an element: `clamp_f64<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The same bits on every
+    /// device.
+    #[host(clamp_on_host)]
+    #[requires(low <= high)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= y.len())]
+    pub safe fn clamp_f64(n: u32, low: f64, high: f64, x: &[f64], y: Out<[f64]>);
+}
+
+/// A type of elements.
+trait Number: Copy + PartialOrd + Default + Add<Output = Self> + Mul<Output = Self> + Send + Sync {}
+
+impl Number for f32 {}
+impl Number for f64 {}
+
+/// `y[i] = f(x[i])`.
+fn map<T: Number>(launch: Grid, n: u32, x: &[T], y: &mut [T], f: impl Fn(T) -> T + Sync) {
+    let n = covered(launch, n);
+    y[..n].par_chunks_mut(PIECE).zip(x[..n].par_chunks(PIECE)).for_each(|(y, x)| {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = f(x);
+        }
+    });
+}
+
+/// `z[i] = f(x[i], y[i])`.
+fn zip<T: Number>(launch: Grid, n: u32, x: &[T], y: &[T], z: &mut [T], f: impl Fn(T, T) -> T + Sync) {
+    let n = covered(launch, n);
+    let arguments = x[..n].par_chunks(PIECE).zip(y[..n].par_chunks(PIECE));
+    z[..n].par_chunks_mut(PIECE).zip(arguments).for_each(|(z, (x, y))| {
+        for (z, (&x, &y)) in z.iter_mut().zip(x.iter().zip(y)) {
+            *z = f(x, y);
+        }
+    });
+}
+
+fn axpy_on_host<T: Number>(launch: Grid, n: u32, a: T, x: &[T], y: &mut [T]) {
+    let n = covered(launch, n);
+    y[..n].par_chunks_mut(PIECE).zip(x[..n].par_chunks(PIECE)).for_each(|(y, x)| {
+        for (y, &x) in y.iter_mut().zip(x) {
+            *y = a * x + *y;
+        }
+    });
+}
+
+fn scale_on_host<T: Number>(launch: Grid, n: u32, a: T, b: T, x: &[T], y: &mut [T]) {
+    map(launch, n, x, y, |x| a * x + b);
+}
+
+fn add_on_host<T: Number>(launch: Grid, n: u32, x: &[T], y: &[T], z: &mut [T]) {
+    zip(launch, n, x, y, z, |x, y| x + y);
+}
+
+fn multiply_on_host<T: Number>(launch: Grid, n: u32, x: &[T], y: &[T], z: &mut [T]) {
+    zip(launch, n, x, y, z, |x, y| x * y);
+}
+
+fn exp_f32_on_host(launch: Grid, n: u32, x: &[f32], y: &mut [f32]) {
+    map(launch, n, x, y, f32::exp);
+}
+
+fn exp_f64_on_host(launch: Grid, n: u32, x: &[f64], y: &mut [f64]) {
+    map(launch, n, x, y, f64::exp);
+}
+
+fn sqrt_f32_on_host(launch: Grid, n: u32, x: &[f32], y: &mut [f32]) {
+    map(launch, n, x, y, f32::sqrt);
+}
+
+fn sqrt_f64_on_host(launch: Grid, n: u32, x: &[f64], y: &mut [f64]) {
+    map(launch, n, x, y, f64::sqrt);
+}
+
+fn relu_on_host<T: Number>(launch: Grid, n: u32, x: &[T], y: &mut [T]) {
+    map(launch, n, x, y, |x| if x < T::default() { T::default() } else { x });
+}
+
+fn clamp_on_host<T: Number>(launch: Grid, n: u32, low: T, high: T, x: &[T], y: &mut [T]) {
+    map(launch, n, x, y, |x| {
+        if x < low {
+            low
+        } else if x > high {
+            high
+        } else {
+            x
+        }
+    });
+}

@@ -1,0 +1,290 @@
+//! Compares the declarations with CUDA C++.
+
+use syn::Ident;
+
+use super::types::{layout, mismatch};
+use super::{Facts, cluster, count, listed, symbols, unraw};
+use crate::diagnostics::similar;
+use crate::kernels::attributes::Instantiate;
+use crate::kernels::error;
+use crate::kernels::layout::{Known, Resolved, resolve};
+use crate::kernels::parameter::{Parameter, ParameterKind};
+use crate::kernels::prototype::{self, Linkage, Prototype};
+use crate::kernels::source::Cuda;
+use crate::kernels::syntax::{Errors, Kernel};
+use crate::kernels::text::text;
+
+/// Static shared memory that a block may have, in bytes.
+const MOST_SHARED: i128 = 48 << 10;
+
+/// Checks one kernel, and gives what the source says of it.
+pub(super) fn kernel(source: &Cuda, kernel: &Kernel, errors: &mut Errors) -> Facts {
+    let mut facts = Facts::default();
+    symbols::in_cuda(source, kernel, &mut facts, errors);
+    let versions = match &kernel.instance {
+        Some(instance) => source.instances(instance, errors),
+        None => source.plain(kernel, errors),
+    };
+    // Under `#if` there may be several: one must fit.
+    let mut found: Option<(Errors, Facts)> = None;
+    for version in &versions {
+        let (mut of_this, mut said) = (Errors::new(), Facts::default());
+        source.version(kernel, version, &mut said, &mut of_this);
+        if found.as_ref().is_none_or(|(found, _)| of_this.len() < found.len()) {
+            found = Some((of_this, said));
+        }
+    }
+    let Some((found, said)) = found else { return facts };
+    errors.extend(found);
+    facts.layouts.extend(said.layouts);
+    // A forward declaration may leave the bounds to the definition; two versions may differ in them.
+    let mut bounds = versions.iter().filter_map(|version| version.max_threads_per_block);
+    let first = bounds.next();
+    facts.max_threads_per_block = first.filter(|first| bounds.all(|other| other == *first));
+    facts.has_cluster = versions.iter().any(|version| version.cluster.is_some());
+    facts
+}
+
+impl Cuda {
+    /// `saxpy.cu:4`
+    pub(super) fn place(&self, file: usize, line: usize) -> String {
+        format!("{}:{line}", self.files[file])
+    }
+
+    fn place_of(&self, kernel: &Prototype) -> String {
+        self.place(kernel.file, kernel.line)
+    }
+
+    /// The kernels that the driver finds by the declared name.
+    fn plain(&self, kernel: &Kernel, errors: &mut Errors) -> Vec<Prototype> {
+        let name = unraw(&kernel.name);
+        let versions: Vec<_> =
+            self.declarations.prototypes.iter().filter(|found| found.name == name).collect();
+        let callable = versions.iter().filter(|version| version.linkage == Linkage::C);
+        let callable: Vec<_> = callable.map(|&version| version.clone()).collect();
+        if callable.is_empty() {
+            errors.push(match versions.first() {
+                Some(mangled) => self.mangled(kernel, mangled),
+                None => self.missing(kernel),
+            });
+        }
+        callable
+    }
+
+    fn missing(&self, kernel: &Kernel) -> syn::Error {
+        let name = unraw(&kernel.name);
+        let what = format!("cannot find kernel `{name}` in {}", self.files[0]);
+        let callable = self.declarations.prototypes.iter().filter(|found| found.linkage == Linkage::C);
+        let mut names: Vec<_> = callable.map(|prototype| prototype.name.as_str()).collect();
+        names.dedup();
+        if let Some(similar) = similar(&name, names.iter().copied()) {
+            let help = format!("a kernel with a similar name exists: `{similar}`");
+            return error(&kernel.name, "TW0402", &what, &[], Some(help));
+        }
+        let note = if names.is_empty() {
+            "it has no `extern \"C\" __global__` function".to_owned()
+        } else {
+            listed("kernels", &names)
+        };
+        let help = format!("add `extern \"C\" __global__ void {name}(…)` to it");
+        error(&kernel.name, "TW0402", &what, &[note], Some(help))
+    }
+
+    fn mangled(&self, kernel: &Kernel, mangled: &Prototype) -> syn::Error {
+        let name = &mangled.name;
+        let (place, file) = (self.place_of(mangled), &self.files[mangled.file]);
+        let path = mangled.path();
+        let (what, why, help) = match mangled.linkage {
+            Linkage::Template => (
+                format!("kernel `{name}` in {file} is a template"),
+                "C++ mangles the names of its instances, so that the driver cannot find them",
+                format!("name the instance: `#[instantiate(\"{path}<…>\")]`"),
+            ),
+            _ => (
+                format!("kernel `{name}` in {file} has no C linkage"),
+                "C++ mangles its name, so that the driver cannot find it",
+                format!(
+                    "write `extern \"C\" __global__ void {name}`, or declare it `#[instantiate(\"{path}\")]`"
+                ),
+            ),
+        };
+        error(&kernel.name, "TW0403", &what, &[place, why.to_owned()], Some(help))
+    }
+
+    /// The kernels that a name expression may be.
+    fn instances(&self, Instantiate { at, instance }: &Instantiate, errors: &mut Errors) -> Vec<Prototype> {
+        let all = &self.declarations.prototypes;
+        let named: Vec<_> =
+            all.iter().filter(|found| instance.names(found, self.declarations.uses_namespaces)).collect();
+        let Some(first) = named.first() else {
+            let path = instance.path();
+            let what = format!("cannot find kernel `{path}` in {}", self.files[0]);
+            let paths: Vec<_> = all.iter().map(Prototype::path).collect();
+            let mut names: Vec<_> = paths.iter().map(String::as_str).collect();
+            names.dedup();
+            let same = all.iter().find(|found| found.name == instance.name());
+            let near = match same {
+                Some(found) => Some(format!("the source has it as `{}`", found.path())),
+                None => similar(&path, names.iter().copied())
+                    .map(|similar| format!("a kernel with a similar name exists: `{similar}`")),
+            };
+            let (notes, help) = match near {
+                Some(help) => (vec![], help),
+                None if names.is_empty() => {
+                    (vec!["it has no `__global__` function".to_owned()], format!("add `{path}` to it"))
+                }
+                None => (vec![listed("kernels", &names)], format!("add `{path}` to it")),
+            };
+            errors.push(error(at, "TW0402", &what, &notes, Some(help)));
+            return Vec::new();
+        };
+        let results: Vec<_> =
+            named.iter().map(|found| instance.of(found, &self.declarations.constants)).collect();
+        let why = results.iter().find_map(|result| result.as_ref().err().cloned());
+        let instances: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
+        if let (true, Some(why)) = (instances.is_empty(), why) {
+            let what = format!("`{}` is no instance of `{}`", instance.text, first.path());
+            let help = format!("write `{}`", written(first));
+            errors.push(error(at, "TW0420", &what, &[self.place_of(first), why], Some(help)));
+        }
+        instances
+    }
+
+    /// Compares the declaration with one prototype.
+    fn version(&self, kernel: &Kernel, prototype: &Prototype, facts: &mut Facts, errors: &mut Errors) {
+        let file = &self.files[prototype.file];
+        cluster(kernel, prototype.cluster, file, Some(self.place_of(prototype)), errors);
+        self.shared(kernel, prototype, errors);
+        let parameters: Vec<_> =
+            kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none()).collect();
+        let (here, there) = (parameters.len(), prototype.parameters.len());
+        if !prototype.has_arity() {
+            return;
+        }
+        if here != there {
+            let what = format!(
+                "kernel `{}` does not match {file}: it has {}, but the source has {there}",
+                prototype.name,
+                count(here, "parameter"),
+            );
+            let notes = [self.place_of(prototype)];
+            let help = format!("declare it `{}`", self.signature(prototype, kernel));
+            errors.push(error(&kernel.name, "TW0404", &what, &notes, Some(help)));
+            return;
+        }
+        for (at, (here, there)) in parameters.into_iter().zip(&prototype.parameters).enumerate() {
+            self.parameter(at, here, there, prototype, facts, errors);
+        }
+    }
+
+    fn parameter(
+        &self,
+        at: usize,
+        here: &Parameter,
+        there: &prototype::Parameter,
+        prototype: &Prototype,
+        facts: &mut Facts,
+        errors: &mut Errors,
+    ) {
+        let file = &self.files[prototype.file];
+        let place = self.place(prototype.file, there.line);
+        let resolved = self.resolve(prototype, there);
+        if let Some(found) = mismatch(here, &resolved) {
+            let what = format!(
+                "kernel `{}` does not match {file}: parameter {} is `{}`, but the source has `{}`",
+                prototype.name,
+                at + 1,
+                text(&here.ty),
+                there.ty,
+            );
+            let notes: Vec<_> = [place].into_iter().chain(found.why).collect();
+            errors.push(error(&here.ty, found.code, &what, &notes, Some(found.help)));
+            return;
+        }
+        if let (ParameterKind::Scalar, Resolved::Value(Known { pointer: Some(pointer), defined, .. })) =
+            (&here.kind, &resolved)
+        {
+            let what = format!(
+                "parameter {} of kernel `{}` holds a pointer in {file}: `{pointer}`",
+                at + 1,
+                prototype.name
+            );
+            let place = defined.map_or(place, |(file, line)| self.place(file, line));
+            let notes = [place, "nothing would check what is done through it".to_owned()];
+            let help = "take it out of the struct, and declare a parameter `&[T]` or `&mut [T]`".to_owned();
+            errors.push(error(&here.ty, "TW0410", &what, &notes, Some(help)));
+            return;
+        }
+        let (ty, known) = match (&here.kind, &resolved) {
+            (ParameterKind::Scalar, Resolved::Value(known)) => (&here.ty, known),
+            (
+                ParameterKind::Read(ty) | ParameterKind::ReadWrite(ty) | ParameterKind::Write(ty),
+                Resolved::Pointer { pointee, .. },
+            ) => (ty, pointee),
+            _ => return,
+        };
+        facts.layouts.extend(layout(ty, known, place, &|file, line| self.place(file, line)));
+    }
+
+    fn resolve(&self, prototype: &Prototype, parameter: &prototype::Parameter) -> Resolved {
+        resolve(&self.declarations, &prototype.namespace, &parameter.ty)
+    }
+
+    /// Arrays that no GPU has room for.
+    fn shared(&self, kernel: &Kernel, prototype: &Prototype, errors: &mut Errors) {
+        for (name, line, bytes) in prototype.shared.iter().filter(|(_, _, bytes)| *bytes > MOST_SHARED) {
+            let file = &self.files[prototype.file];
+            let what = format!(
+                "`{name}` in kernel `{}` of {file} has {bytes} bytes of shared memory",
+                prototype.name
+            );
+            let notes = [
+                self.place(prototype.file, *line),
+                format!("an array of a fixed size has at most {MOST_SHARED}"),
+            ];
+            let help = format!(
+                "declare it `extern __shared__`, without a size, and launch with `<<<grid, block, {bytes}>>>`"
+            );
+            errors.push(error(&kernel.name, "TW0419", &what, &notes, Some(help)));
+        }
+    }
+
+    /// The declaration that fits a prototype: `fn saxpy(n: u32, x: &[f32])`.
+    fn signature(&self, prototype: &Prototype, kernel: &Kernel) -> String {
+        // The source cannot tell whether a kernel reads what it writes; the declaration may have said so.
+        let is_out = |name: &str| {
+            let mut declared = kernel.parameters.iter();
+            declared.any(|p| unraw(&p.name) == name && matches!(p.kind, ParameterKind::Write(_)))
+        };
+        let parameters = prototype.parameters.iter().enumerate().map(|(at, parameter)| {
+            let mut ty = self.resolve(prototype, parameter).rust();
+            if let (Some(name), Some(slice)) = (&parameter.name, ty.strip_prefix("&mut "))
+                && is_out(name)
+            {
+                ty = format!("Out<{slice}>");
+            }
+            match &parameter.name {
+                Some(name) if syn::parse_str::<Ident>(name).is_ok() => format!("{name}: {ty}"),
+                Some(name) if syn::parse_str::<Ident>(&format!("r#{name}")).is_ok() => {
+                    format!("r#{name}: {ty}")
+                }
+                _ => format!("argument_{}: {ty}", at + 1),
+            }
+        });
+        let symbols = kernel.parameters.iter().filter(|parameter| parameter.symbol.is_some());
+        let symbols = symbols.map(|symbol| format!("#[symbol] {}: {}", symbol.name, text(&symbol.ty)));
+        let parameters: Vec<_> = parameters.chain(symbols).collect();
+        format!("safe fn {}({})", kernel.name, parameters.join(", "))
+    }
+}
+
+/// `reduce<T, N>`
+fn written(kernel: &Prototype) -> String {
+    match kernel.linkage {
+        Linkage::Template => {
+            let names = kernel.template.iter().map(|one| one.name.as_deref().unwrap_or("…"));
+            format!("{}<{}>", kernel.path(), names.collect::<Vec<_>>().join(", "))
+        }
+        _ => kernel.path(),
+    }
+}

@@ -1,0 +1,337 @@
+//! What a source declares at the level of files and namespaces: kernels, types, variables and constants.
+
+use super::constant::Constants;
+use super::declarator::{Declarator, after_group, declarator, takes_parentheses};
+use super::lexer::Token;
+use super::prototype::{Linkage, Prototype, TemplateParameter, at_commas, function};
+use super::record::{Definition, definitions};
+use super::unit::Unit;
+
+/// What was found, in order.
+#[derive(Debug)]
+pub(super) struct Declarations {
+    pub(super) prototypes: Vec<Prototype>,
+    pub(super) definitions: Vec<Definition>,
+    pub(super) variables: Vec<Variable>,
+    pub(super) constants: Constants,
+    /// Whether a `using namespace` may make names known that are not written out.
+    pub(super) uses_namespaces: bool,
+    pub(super) packs: bool,
+}
+
+/// `__constant__ float weights[25];`
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) declarator: Declarator,
+    pub(super) name: String,
+    pub(super) namespace: Vec<String>,
+    pub(super) file: usize,
+    pub(super) line: usize,
+    /// Why a launch cannot give it a value: the fact, why, and the edit.
+    pub(super) hidden: Option<(&'static str, &'static str, &'static str)>,
+}
+
+/// What an open brace belongs to.
+#[derive(Clone)]
+struct Scope {
+    /// Whether `extern "C"` holds inside it.
+    c_linkage: bool,
+    namespace: Vec<String>,
+    /// Whether it is in a namespace, be it one that paths leave out.
+    is_inner: bool,
+    /// Whether one of its namespaces has no name, so that no other file sees what is in it.
+    is_hidden: bool,
+}
+
+impl Declarations {
+    /// Goes through a source once.
+    pub(super) fn of(unit: Unit) -> Self {
+        let Unit { tokens, macros, packs, .. } = unit;
+        let mut found = Self {
+            prototypes: Vec::new(),
+            definitions: Vec::new(),
+            variables: Vec::new(),
+            constants: Constants::new(macros),
+            uses_namespaces: false,
+            packs,
+        };
+        let outermost = Scope { c_linkage: false, namespace: Vec::new(), is_inner: false, is_hidden: false };
+        let mut scopes = Vec::new();
+        // Where the current declaration begins.
+        let mut start = 0;
+        // What is behind the last brace of this declaration, and whether an initialiser began before that.
+        let mut tail = (0, false);
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            at += 1;
+            let scope = scopes.last().unwrap_or(&outermost);
+            let declaration = &tokens[start..at - 1];
+            if token.is('{') {
+                let behind = || tokens.len() - after_group(&tokens[at - 1..], '{', '}').len();
+                if tail.0 <= start {
+                    tail = (start, false);
+                }
+                // Each token is looked at once, however many braces a declaration has.
+                let since = &tokens[tail.0..at - 1];
+                let is_initialiser = tail.1 || since.iter().any(|token| token.is('='));
+                let opened = match brace(since) {
+                    _ if tail.1 => Brace::Part,
+                    Brace::Scope if tail.0 > start => Brace::Part,
+                    opened => opened,
+                };
+                match opened {
+                    Brace::Scope => {
+                        let scope = inner(declaration, scope);
+                        scopes.push(scope);
+                        start = at;
+                    }
+                    Brace::Body => {
+                        at = behind();
+                        start = at;
+                    }
+                    // The declaration goes on behind it, to the `;`.
+                    Brace::Part => {
+                        at = behind();
+                        tail = (at, is_initialiser);
+                    }
+                }
+            } else if token.is('}') {
+                scopes.pop();
+                start = at;
+            } else if token.is(';') {
+                found.declaration(declaration, scope);
+                start = at;
+            } else if token.is_word("__global__") {
+                let Some((function, rest)) = function(declaration, &tokens[at..]) else { continue };
+                let after = &tokens[at..tokens.len() - rest.len()];
+                let body = rest.first().is_some_and(|token| token.is('{'));
+                // Neither a body nor a second declarator holds kernels.
+                let behind = if body { after_group(rest, '{', '}') } else { rest };
+                found.kernel(function, declaration, after, scope, &rest[..rest.len() - behind.len()]);
+                at = tokens.len() - behind.len();
+                start = at;
+            }
+        }
+        found
+    }
+
+    fn kernel(
+        &mut self,
+        mut kernel: Prototype,
+        before: &[Token],
+        after: &[Token],
+        scope: &Scope,
+        body: &[Token],
+    ) {
+        let is_template = before.iter().any(|token| token.is_word("template"));
+        // `extern "C"` may also follow `__global__`.
+        let is_c = c_linkage(before).or_else(|| c_linkage(after)).unwrap_or(scope.c_linkage);
+        // No linkage can be that of C where there is none.
+        let is_c =
+            is_c && !scope.is_hidden && !before.iter().chain(after).any(|token| token.is_word("static"));
+        kernel.linkage = match (is_template, is_c) {
+            (true, _) => Linkage::Template,
+            (false, true) => Linkage::C,
+            (false, false) => Linkage::Cxx,
+        };
+        kernel.template = template(before);
+        kernel.namespace = scope.namespace.clone();
+        kernel.read(&self.constants, &|_| None);
+        kernel.shared = super::record::shared_arrays(body, &self.constants);
+        self.prototypes.push(kernel);
+    }
+
+    /// What ends in a `;`.
+    fn declaration(&mut self, tokens: &[Token], scope: &Scope) {
+        // What a type's own members say is theirs.
+        let end = tokens.iter().position(|token| token.is('{')).unwrap_or(tokens.len());
+        let has = |word: &str| tokens[..end].iter().any(|token| token.is_word(word));
+        if let [using, namespace, ..] = tokens
+            && using.is_word("using")
+            && namespace.is_word("namespace")
+        {
+            self.uses_namespaces = true;
+        } else if has("template") {
+            // Neither a template's members nor an instance of it have a layout of their own.
+        } else if has("__constant__") || has("__device__") || has("__managed__") {
+            self.variables(tokens, scope);
+        } else if has("constexpr") || (has("const") && tokens[..end].iter().any(|token| token.is('='))) {
+            self.constant(tokens);
+        } else {
+            self.enumerators(tokens);
+            definitions(tokens, &scope.namespace, &mut self.definitions);
+        }
+    }
+
+    /// `enum { tile = 16 };`: those that have a value of their own, and whose enum does not enclose them.
+    fn enumerators(&mut self, tokens: &[Token]) {
+        let Some(open) = tokens.iter().position(|token| token.is('{')) else { return };
+        let head = &tokens[..open];
+        let is_enum = head.iter().any(|token| token.is_word("enum"));
+        if !is_enum || head.iter().any(|token| token.is_word("class") || token.is_word("struct")) {
+            return;
+        }
+        let behind = after_group(&tokens[open..], '{', '}');
+        let Some(body) = tokens.get(open + 1..(tokens.len() - behind.len()).saturating_sub(1)) else {
+            return;
+        };
+        for part in at_commas(body) {
+            if let [name, equals, value @ ..] = part
+                && equals.is('=')
+                && let Some(name) = name.word()
+            {
+                self.constants.add(name, value);
+            }
+        }
+    }
+
+    /// `constexpr int tile = 16;`
+    fn constant(&mut self, tokens: &[Token]) {
+        let words = ["constexpr", "static", "inline", "__device__"];
+        let tokens: Vec<_> =
+            tokens.iter().filter(|token| !words.iter().any(|word| token.is_word(word))).cloned().collect();
+        let Some(at) = tokens.iter().position(|token| token.is('=') || token.is('{')) else { return };
+        let value = match &tokens[at..] {
+            [equals, value @ ..] if equals.is('=') => value,
+            [_, value @ .., _] => value,
+            _ => return,
+        };
+        let Some(Declarator { name: Some(name), .. }) = declarator(&tokens[..at]) else { return };
+        self.constants.add(&name, value);
+    }
+
+    fn variables(&mut self, tokens: &[Token], scope: &Scope) {
+        let is_c = c_linkage(tokens).unwrap_or(scope.c_linkage);
+        let is_constant = tokens.iter().any(|token| token.is_word("constexpr"));
+        let specifiers =
+            ["static", "extern", "inline", "constexpr", "__constant__", "__device__", "__managed__"];
+        let is_specifier = |token: &Token| {
+            specifiers.iter().any(|word| token.is_word(word)) || token.is_text("C") || token.is_text("C++")
+        };
+        let tokens: Vec<_> = tokens.iter().filter(|token| !is_specifier(token)).cloned().collect();
+        for declared in declarators(&tokens) {
+            let Some(name) = declared.name.clone() else { continue };
+            let place = tokens.iter().find(|token| token.is_word(&name)).or(tokens.first());
+            let Some(&Token { file, line, .. }) = place else { continue };
+            let hidden = if is_constant || declared.constant {
+                Some((
+                    "cannot be changed",
+                    "the compiler puts the value of a `const` into the code",
+                    "remove `const`",
+                ))
+            } else {
+                (!is_c && scope.is_inner).then_some((
+                    "cannot be found by its name",
+                    "C++ mangles names in a namespace",
+                    "declare it outside of namespaces",
+                ))
+            };
+            let namespace = scope.namespace.clone();
+            self.variables.push(Variable { declarator: declared, name, namespace, file, line, hidden });
+        }
+    }
+}
+
+/// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.
+pub(super) fn declarators(tokens: &[Token]) -> Vec<Declarator> {
+    let mut found: Vec<Declarator> = Vec::new();
+    let mut base = Vec::new();
+    for part in at_commas(tokens) {
+        // `int n{4}`
+        let end = part.iter().position(|token| token.is('{')).unwrap_or(part.len());
+        let tokens = [&base, &part[..end]].concat();
+        let Some(declared) = declarator(&tokens) else { return found };
+        if found.is_empty() {
+            base = tokens[..declared.shared].to_vec();
+        }
+        found.push(declared);
+    }
+    found
+}
+
+enum Brace {
+    /// Declarations are in it: a namespace, `extern "C"`, something that a macro makes.
+    Scope,
+    /// Nothing is in it that anyone else sees.
+    Body,
+    /// The members of a type, or an initialiser.
+    Part,
+}
+
+/// What opens behind `declaration`.
+fn brace(declaration: &[Token]) -> Brace {
+    let has = |word: &str| declaration.iter().any(|token| token.is_word(word));
+    let mut rest = declaration;
+    while let Some((first, tail)) = rest.split_first() {
+        if first.is_word("template") {
+            rest = after_group(tail, '<', '>');
+        } else if first.word().is_some_and(takes_parentheses) {
+            rest = after_group(tail, '(', ')');
+        } else if first.is('(') || first.is_word("operator") {
+            // A function has parentheses of its own.
+            return Brace::Body;
+        } else if first.is('=') {
+            return Brace::Part;
+        } else {
+            rest = tail;
+        }
+    }
+    let makes_a_part = ["struct", "class", "union", "enum", "__constant__", "__device__", "constexpr"]
+        .iter()
+        .any(|word| has(word));
+    if makes_a_part { Brace::Part } else { Brace::Scope }
+}
+
+fn inner(declaration: &[Token], outer: &Scope) -> Scope {
+    let mut scope = outer.clone();
+    if let Some(is_c) = c_linkage(declaration) {
+        scope.c_linkage = is_c;
+    }
+    if let Some(at) = declaration.iter().position(|token| token.is_word("namespace")) {
+        scope.is_inner = true;
+        scope.is_hidden |= !declaration[at + 1..].iter().any(|token| token.word().is_some());
+        // An inline or nameless namespace is left out of paths.
+        let inline = at.checked_sub(1).is_some_and(|before| declaration[before].is_word("inline"));
+        if !inline {
+            scope.namespace.extend(declaration[at + 1..].iter().filter_map(Token::word).map(str::to_owned));
+        }
+    }
+    scope
+}
+
+/// What `extern "C"` or `extern "C++"` says in these tokens.
+fn c_linkage(tokens: &[Token]) -> Option<bool> {
+    tokens.windows(2).find_map(|pair| match pair {
+        [first, second] if first.is_word("extern") => {
+            if second.is_text("C") {
+                Some(true)
+            } else {
+                second.is_text("C++").then_some(false)
+            }
+        }
+        _ => None,
+    })
+}
+
+/// The parameters of `template <typename T, int N = 4>`.
+fn template(tokens: &[Token]) -> Vec<TemplateParameter> {
+    let Some(at) = tokens.iter().position(|token| token.is_word("template")) else { return Vec::new() };
+    let list = &tokens[at + 1..];
+    let rest = after_group(list, '<', '>');
+    let Some(inside) = list.get(1..(list.len() - rest.len()).saturating_sub(1)) else { return Vec::new() };
+    if inside.is_empty() {
+        return Vec::new();
+    }
+    let parameter = |tokens: &[Token]| {
+        let equals = tokens.iter().position(|token| token.is('='));
+        let (declared, default) = match equals {
+            Some(at) => (&tokens[..at], Some(tokens[at + 1..].to_vec())),
+            None => (tokens, None),
+        };
+        let pack = declared.iter().any(|token| token.is('.'));
+        // `typename` alone has no name.
+        let name = declared.last().and_then(Token::word).filter(|_| declared.len() > 1);
+        TemplateParameter { name: name.map(str::to_owned), default, pack }
+    };
+    at_commas(inside).into_iter().map(parameter).collect()
+}

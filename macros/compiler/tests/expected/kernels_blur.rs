@@ -1,0 +1,105 @@
+/// Blurs.
+///
+/// `blur<float, 128>` in the source. `w` is the source's variable `weights`. Launched in clusters of 2 x 1 x 1 blocks. A cooperative launch: all blocks are on the device at once.
+#[allow(non_camel_case_types, reason = "named as the kernel is")]
+#[derive(::core::clone::Clone, ::core::fmt::Debug)]
+pub struct blur {
+    function: ::thalweg::__private::Function,
+}
+impl blur {
+    /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
+    ///
+    /// # Errors
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
+    /// kernel has no host body.
+    pub fn load(
+        device: &::thalweg::__private::Device,
+    ) -> ::thalweg::__private::Result<Self> {
+        let function = ::thalweg::__private::Function::load(
+            device,
+            <Self as ::thalweg::__private::Kernel>::INFO,
+        )?;
+        ::core::result::Result::Ok(Self { function })
+    }
+    /// Enqueues `blur` on the launch's stream.
+    ///
+    /// # Errors
+    /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
+    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
+    pub fn launch(
+        &self,
+        launch: ::thalweg::__private::Launch<'_>,
+        p: Params,
+        x: impl ::thalweg::__private::ReadArg<f32>,
+        y: impl ::thalweg::__private::WriteArg<f32>,
+        w: impl ::thalweg::__private::ReadArg<f32>,
+    ) -> ::thalweg::__private::Result<()> {
+        let x = ::thalweg::__private::ReadArg::view(x);
+        let y = ::thalweg::__private::WriteArg::view(y);
+        let w = ::thalweg::__private::ReadArg::view(w);
+        let host = move |grid: ::thalweg::__private::Grid| {
+            ::thalweg::__private::host_body(move || {
+                let x: &[f32] = unsafe { x.slice() };
+                let y: &mut [f32] = unsafe { y.slice_mut() };
+                let w: &[f32] = unsafe { w.slice() };
+                ::thalweg::__private::for_each(
+                    grid,
+                    |at| blur_on_host(at, p, x, &mut *y, w),
+                );
+            })
+        };
+        unsafe {
+            launch
+                .enqueue(
+                    &self.function,
+                    &mut [
+                        ::thalweg::__private::argument(&p),
+                        x.argument(),
+                        y.argument(),
+                    ],
+                    &[
+                        ::core::mem::size_of_val(&p),
+                        x.argument_size(),
+                        y.argument_size(),
+                    ],
+                    &[x.access(), y.access(), w.access()],
+                    &[w.access()],
+                    &host,
+                )
+        }
+    }
+}
+const _: () = {
+    static MODULE: ::thalweg::__private::KernelModule = ::thalweg::__private::KernelModule::cuda(
+            "blur.cu",
+            ::core::include_str!("blur.cu"),
+        )
+        .options(&["-std=c++20"])
+        .instances(&["blur<float, 128>"]);
+    impl ::thalweg::__private::Kernel for blur {
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+                "blur",
+                &MODULE,
+            )
+            .instance("blur<float, 128>")
+            .parameters(&[::core::mem::size_of::<Params>(), 8, 8])
+            .symbols(&["weights"])
+            .launch_bounds(128u32)
+            .cluster([2u32, 1u32, 1u32])
+            .cooperative()
+            .on_host();
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
+            Self { function }
+        }
+    }
+    const _: () = {
+        ::core::assert!(
+            ::core::mem::size_of:: < Params > () == 8,
+            "[TW0417]: `Params` does not match `Params` of blur.cu, which has 8 bytes\nnote: blur.cu:1\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
+        );
+        ::core::assert!(
+            ::core::mem::align_of:: < Params > () == 4,
+            "[TW0417]: `Params` does not match `Params` of blur.cu, which is aligned to 4 bytes\nnote: blur.cu:1\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
+        );
+    };
+};

@@ -1,0 +1,166 @@
+#[allow(non_camel_case_types, reason = "named as the kernel is")]
+#[derive(::core::clone::Clone, ::core::fmt::Debug)]
+struct blur {
+    function: ::thalweg::__private::Function,
+}
+impl blur {
+    /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
+    ///
+    /// # Errors
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
+    /// kernel has no host body.
+    pub fn load(
+        device: &::thalweg::__private::Device,
+    ) -> ::thalweg::__private::Result<Self> {
+        let function = ::thalweg::__private::Function::load(
+            device,
+            <Self as ::thalweg::__private::Kernel>::INFO,
+        )?;
+        ::core::result::Result::Ok(Self { function })
+    }
+    /// Enqueues `blur` on the launch's stream.
+    ///
+    /// # Errors
+    /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
+    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
+    pub fn launch(
+        &self,
+        launch: ::thalweg::__private::Launch<'_>,
+        p: Params,
+        x: impl ::thalweg::__private::ReadArg<f32>,
+        y: impl ::thalweg::__private::ReadWriteArg<f32>,
+    ) -> ::thalweg::__private::Result<()> {
+        let x = ::thalweg::__private::ReadArg::view(x);
+        let y = ::thalweg::__private::ReadWriteArg::view(y);
+        let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
+        unsafe {
+            launch
+                .enqueue(
+                    &self.function,
+                    &mut [
+                        ::thalweg::__private::argument(&p),
+                        x.argument(),
+                        y.argument(),
+                    ],
+                    &[
+                        ::core::mem::size_of_val(&p),
+                        x.argument_size(),
+                        y.argument_size(),
+                    ],
+                    &[x.access(), y.access()],
+                    &[],
+                    &host,
+                )
+        }
+    }
+}
+///
+/// `weights` is the source's variable `weights`.
+#[allow(non_camel_case_types, reason = "named as the kernel is")]
+#[derive(::core::clone::Clone, ::core::fmt::Debug)]
+struct twice {
+    function: ::thalweg::__private::Function,
+}
+impl twice {
+    /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
+    ///
+    /// # Errors
+    /// NVRTC is missing, the source does not compile, or has no such kernel; on the simulated device, the
+    /// kernel has no host body.
+    pub fn load(
+        device: &::thalweg::__private::Device,
+    ) -> ::thalweg::__private::Result<Self> {
+        let function = ::thalweg::__private::Function::load(
+            device,
+            <Self as ::thalweg::__private::Kernel>::INFO,
+        )?;
+        ::core::result::Result::Ok(Self { function })
+    }
+    /// Enqueues `twice` on the launch's stream.
+    ///
+    /// # Errors
+    /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
+    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
+    pub fn launch(
+        &self,
+        launch: ::thalweg::__private::Launch<'_>,
+        n: u32,
+        y: impl ::thalweg::__private::ReadWriteArg<f64>,
+        weights: impl ::thalweg::__private::ReadArg<f32>,
+    ) -> ::thalweg::__private::Result<()> {
+        let y = ::thalweg::__private::ReadWriteArg::view(y);
+        let weights = ::thalweg::__private::ReadArg::view(weights);
+        let host = |_: ::thalweg::__private::Grid| ::thalweg::__private::host_body(|| {});
+        unsafe {
+            launch
+                .enqueue(
+                    &self.function,
+                    &mut [::thalweg::__private::argument(&n), y.argument()],
+                    &[::core::mem::size_of_val(&n), y.argument_size()],
+                    &[y.access(), weights.access()],
+                    &[weights.access()],
+                    &host,
+                )
+        }
+    }
+}
+const _: () = {
+    static MODULE: ::thalweg::__private::KernelModule = ::thalweg::__private::KernelModule::cuda(
+            "../cu/blur.cu",
+            ::core::include_str!("../cu/blur.cu"),
+        )
+        .including(
+            "cu/blur.cu",
+            &[
+                ::thalweg::__private::Header {
+                    path: "cu/params.cuh",
+                    text: ::core::include_str!("../cu/params.cuh"),
+                },
+                ::thalweg::__private::Header {
+                    path: "cu/detail/index.cuh",
+                    text: ::core::include_str!("../cu/detail/index.cuh"),
+                },
+                ::thalweg::__private::Header {
+                    path: "src/include/vendor/math.cuh",
+                    text: ::core::include_str!("include/vendor/math.cuh"),
+                },
+                ::thalweg::__private::Header {
+                    path: "src/include/vendor/more.cuh",
+                    text: ::core::include_str!("include/vendor/more.cuh"),
+                },
+            ],
+            &["src/include"],
+        )
+        .options(&["--use_fast_math", "-DTILE=16"]);
+    impl ::thalweg::__private::Kernel for blur {
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+                "blur",
+                &MODULE,
+            )
+            .parameters(&[::core::mem::size_of::<Params>(), 8, 8]);
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
+            Self { function }
+        }
+    }
+    impl ::thalweg::__private::Kernel for twice {
+        const INFO: &'static ::thalweg::__private::KernelInfo = &::thalweg::__private::KernelInfo::new(
+                "twice",
+                &MODULE,
+            )
+            .parameters(&[4, 8])
+            .symbols(&["weights"]);
+        unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
+            Self { function }
+        }
+    }
+    const _: () = {
+        ::core::assert!(
+            ::core::mem::size_of:: < Params > () == 8,
+            "[TW0417]: `Params` does not match `Params` of ../cu/params.cuh, which has 8 bytes\nnote: ../cu/params.cuh:4\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
+        );
+        ::core::assert!(
+            ::core::mem::align_of:: < Params > () == 4,
+            "[TW0417]: `Params` does not match `Params` of ../cu/params.cuh, which is aligned to 4 bytes\nnote: ../cu/params.cuh:4\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
+        );
+    };
+};

@@ -1,0 +1,222 @@
+use super::*;
+use crate::cuda::compile::compile_for;
+use crate::cuda::image::kernels_in;
+use crate::kernel::Header;
+
+const SAXPY: &str = r#"
+extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+}
+"#;
+
+const MODULE: KernelModule = KernelModule::cuda("saxpy.cu", SAXPY);
+
+/// Without the cache, whatever the environment says.
+fn compiled(module: &KernelModule, architecture: &str) -> Result<Compiled> {
+    let crate::kernel::KernelSource::Cuda(source) = module.source else { panic!("no source") };
+    let includes = Includes::follow(module, source);
+    compile(&Compiler::get(module.file)?, module, source, architecture, &includes)
+}
+
+/// What the compiler says of a module that does not compile.
+fn log(module: &KernelModule) -> String {
+    let error = compiled(module, "sm_80").expect_err("it is wrong");
+    let ErrorKind::Compile { log, .. } = error.kind() else { panic!("{error}") };
+    log.clone()
+}
+
+#[test]
+fn a_device_that_nvrtc_knows_gets_its_own_architecture() {
+    assert_eq!(choose((9, 0), &[75, 80, 86, 90, 100]), "sm_90");
+}
+
+#[test]
+fn a_device_newer_than_nvrtc_gets_the_newest_ptx() {
+    assert_eq!(choose((10, 3), &[75, 80, 90, 100]), "compute_100");
+    assert_eq!(choose((9, 0), &[75, 80, 86]), "compute_86");
+}
+
+#[test]
+fn a_device_older_than_nvrtc_is_left_to_its_words() {
+    assert_eq!(choose((7, 0), &[75, 80]), "sm_70");
+    assert_eq!(choose((7, 0), &[]), "sm_70");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn saxpy_compiles_to_a_cubin() {
+    use crate::cuda::image::Image;
+    for (number, architecture) in
+        [(75, "sm_75"), (80, "sm_80"), (90, "sm_90"), (100, "sm_100"), (120, "sm_120")]
+    {
+        let image = compiled(&MODULE, architecture).expect(architecture).image;
+        assert_eq!(Image::read(&image), Ok(Image::Cubin(number)));
+        assert_eq!(kernels_in(&image), ["saxpy"]);
+        for cut in [1, 63, 64, image.len() / 2, image.len() - 1] {
+            assert!(Image::read(&image[..cut]).is_err(), "{cut} bytes of {}", image.len());
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn a_virtual_architecture_gives_ptx() {
+    use crate::cuda::image::Image;
+    let image = compiled(&MODULE, "compute_80").expect("PTX").image;
+    let text = CStr::from_bytes_with_nul(&image).expect("one NUL, at the end").to_string_lossy();
+    assert!(text.contains(".target sm_80") && text.contains(".entry saxpy"), "{text}");
+    assert!(matches!(Image::read(&image), Ok(Image::Ptx { target: Some(80), .. })));
+    assert_eq!(kernels_in(&image), ["saxpy"]);
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn nvrtc_knows_the_architectures_it_is_asked_for() {
+    assert_eq!(architecture_for((8, 0), "saxpy.cu").expect("a list"), "sm_80");
+    assert!(architecture_for((99, 0), "saxpy.cu").expect("a list").starts_with("compute_"));
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn errors_carry_file_and_line() {
+    let source = SAXPY.replace("a * x[i]", "a * z[i]");
+    let module = KernelModule::cuda("kernels/saxpy.cu", source.leak());
+    let error = compiled(&module, "sm_80").expect_err("`z` is unknown");
+    let ErrorKind::Compile { file, architecture, log } = error.kind() else { panic!("{error}") };
+    assert_eq!((*file, architecture.as_str()), ("kernels/saxpy.cu", "sm_80"));
+    assert!(log.starts_with("kernels/saxpy.cu(4): error: "), "{log}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn an_unknown_architecture_is_reported_in_nvrtcs_words() {
+    let error = compiled(&MODULE, "sm_20").expect_err("long gone");
+    assert!(error.to_string().contains("gpu-architecture"), "{error}");
+}
+
+/// Relative to the including file, up and down, and in include folders.
+static HEADERS: [Header; 4] = [
+    Header { path: "src/beside.h", text: "#include \"../include/from_above.h\"\n" },
+    Header { path: "include/from_above.h", text: "#pragma once\n#include \"detail/deep.h\"\n" },
+    Header {
+        path: "include/detail/deep.h",
+        text: "#pragma once\n#include \"../other.h\"\n#include <other.h>\n",
+    },
+    Header { path: "include/other.h", text: "#pragma once\n#define VALUE 7\n" },
+];
+
+const INCLUDING: &str = "#include \"beside.h\"\n#include <detail/deep.h>\nextern \"C\" __global__ void k(int* x) { *x = VALUE; }\n";
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn headers_are_found_as_files_would_be() {
+    let module = KernelModule::cuda("k.cu", INCLUDING).including("src/k.cu", &HEADERS, &["include"]);
+    let with = compiled(&module, "compute_80").expect("it compiles").image;
+    let text = String::from_utf8(with).expect("PTX");
+    assert!(text.contains(" 7;"), "{text}");
+    // What is not embedded is not found, even in the process's folder.
+    let folder = std::env::current_dir().expect("a folder");
+    assert!(folder.join("Cargo.toml").is_file());
+    let log = log(&KernelModule::cuda("k.cu", "#include \"Cargo.toml\"\n"));
+    assert!(log.starts_with("k.cu(1): catastrophic error: cannot open source file \"Cargo.toml\""), "{log}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn messages_name_files_as_the_user_does() {
+    static BROKEN: [Header; 2] = [
+        Header { path: "include/a.h", text: "#include \"b/c.h\"\n" },
+        Header { path: "include/b/c.h", text: "\n__device__ int f() { return missing; }\n" },
+    ];
+    let source = "#include <a.h>\nextern \"C\" __global__ void k(int* x) { *x = absent; }\n";
+    let module = KernelModule::cuda("../cu/k.cu", source).including("cu/k.cu", &BROKEN, &["include"]);
+    let log = log(&module);
+    assert!(log.starts_with("../include/b/c.h(2): error: identifier \"missing\""), "{log}");
+    assert!(log.contains("\n../cu/k.cu(2): error: identifier \"absent\""), "{log}");
+    assert!(log.ends_with("in the compilation of \"../cu/k.cu\".\n"), "{log}");
+    assert!(!log.contains("thalweg-"), "{log}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn templates_are_instantiated() {
+    let source = "template <class T, int N> __global__ void fill(T* x) { x[threadIdx.x] = N; }\n";
+    let instances = &["fill<float, 3>", "fill<int, 4>"];
+    let module = KernelModule::cuda("fill.cu", source).instances(instances);
+    let compiled_ = compiled(&module, "sm_90").expect("it compiles");
+    let lowered = instances.map(|instance| compiled_.lowered(instance).expect("its name").to_owned());
+    let mut kernels = kernels_in(&compiled_.image);
+    kernels.sort();
+    let mut expected = lowered.to_vec();
+    expected.sort();
+    assert_eq!(kernels, expected);
+    assert_ne!(lowered[0], lowered[1]);
+    let log = log(&KernelModule::cuda("fill.cu", source).instances(&["fill<flot, 3>"]));
+    assert!(log.contains("\"flot\" is undefined"), "{log}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn options_come_after_ours() {
+    let source = "extern \"C\" __global__ void k(int* x) { *x = VALUE; }\n";
+    let module = KernelModule::cuda("k.cu", source).options(&["-DVALUE=1", "--use_fast_math"]);
+    compiled(&module, "sm_90").expect("it compiles");
+    let log = log(&KernelModule::cuda("k.cu", source).options(&["--no-such-option"]));
+    assert!(log.contains("unrecognized option --no-such-option"), "{log}");
+    // Refused before anything is compiled.
+    let refused = KernelModule::cuda("k.cu", source).options(&["-arch=sm_70"]);
+    let error = compile_for(&refused, "sm_90").expect_err("not ours");
+    assert!(matches!(error.kind(), ErrorKind::CompileOption { option: "-arch=sm_70", .. }), "{error}");
+}
+
+/// NVRTC is from PyPI here, and so are the headers beside it.
+#[test]
+#[ignore = "needs NVRTC"]
+fn the_toolkits_headers_are_found_beside_nvrtc() {
+    for (header, body) in [
+        ("cuda_fp16.h", "*x = __half2float(__float2half(1.5f));"),
+        ("cuda_bf16.h", "*x = __bfloat162float(__float2bfloat16(1.5f));"),
+        ("cooperative_groups.h", "*x = cooperative_groups::this_grid().size();"),
+        (
+            "mma.h",
+            "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> f; fill_fragment(f, 1.0f); *x = f.x[0];",
+        ),
+    ] {
+        let source = format!("#include <{header}>\nextern \"C\" __global__ void k(float* x) {{ {body} }}\n");
+        let module = KernelModule::cuda("k.cu", source.leak());
+        compiled(&module, "sm_90").unwrap_or_else(|error| panic!("{header}: {error}"));
+        let crate::kernel::KernelSource::Cuda(source) = module.source else { panic!("no source") };
+        assert!(Includes::follow(&module, source).are_known(), "{header}");
+    }
+    let log = log(&KernelModule::cuda("k.cu", "#include <no_such_header.h>\n"));
+    assert!(log.contains("note: the CUDA toolkit's headers are taken from `"), "{log}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn a_source_may_include_itself() {
+    static BACK: [Header; 1] = [Header { path: "src/a.h", text: "#define TWICE\n#include \"k.cu\"\n" }];
+    for (include, headers) in [("#define TWICE\n#include \"k.cu\"", &[][..]), ("#include \"a.h\"", &BACK)] {
+        let source = format!(
+            "#ifndef TWICE\n{include}\n#else\nextern \"C\" __global__ void k(int* x) {{ *x = 1; }}\n#endif\n"
+        );
+        let module = KernelModule::cuda("k.cu", source.leak()).including("src/k.cu", headers, &[]);
+        assert_eq!(kernels_in(&compiled(&module, "sm_90").expect("it compiles").image), ["k"]);
+    }
+    // Its lines are counted as ever.
+    let source =
+        "#ifndef TWICE\n#define TWICE\n#include \"k.cu\"\n#else\n__device__ int x = absent;\n#endif\n";
+    let log = log(&KernelModule::cuda("../k.cu", source).including("k.cu", &[], &[]));
+    assert!(log.starts_with("../k.cu(5): error: identifier \"absent\""), "{log}");
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn a_byte_order_mark_and_comments_before_an_include_do_no_harm() {
+    for include in ["", "#include <cuda_fp16.h>\n", "/* half */ #include <cuda_fp16.h> /* half */\n"] {
+        let source = format!("\u{feff}{include}extern \"C\" __global__ void k(int* x) {{ *x = 1; }}\n");
+        let module = KernelModule::cuda("k.cu", source.leak());
+        compiled(&module, "sm_90").unwrap_or_else(|error| panic!("{include}: {error}"));
+    }
+}

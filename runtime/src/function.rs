@@ -1,0 +1,148 @@
+//! [`Function`]: a kernel on a device, and the limits of its launches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::device::Device;
+use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
+use crate::error::{ErrorKind, Result};
+use crate::kernel::KernelInfo;
+use crate::plan::Priority;
+use crate::stream::Stream;
+
+/// A kernel that is loaded on a device. Types made by `#[kernels]` hold one.
+#[derive(Debug, Clone)]
+#[doc(hidden)]
+pub struct Function {
+    pub(crate) device: Device,
+    pub(crate) raw: RawFunction,
+    pub(crate) name: &'static str,
+    pub(crate) symbols: &'static [&'static str],
+    /// For a kernel with symbols, the module that it has to itself.
+    pub(crate) own: Option<Arc<OwnModule>>,
+}
+
+impl Function {
+    /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
+    ///
+    /// # Errors
+    /// NVRTC is missing, the source does not compile, the file is not for this device, or has no such kernel or another
+    /// one than was declared; the device cannot launch it as declared; on the simulated device, the kernel has no host
+    /// body.
+    pub fn load(device: &Device, kernel: &'static KernelInfo) -> Result<Self> {
+        let Loaded { function: raw, own } = device.driver().load(kernel)?;
+        let symbols = kernel.symbols;
+        let own = match own {
+            Some(raw) => Some(Arc::new(OwnModule::new(device, raw)?)),
+            None => None,
+        };
+        Ok(Self { device: device.clone(), raw, name: kernel.name, symbols, own })
+    }
+}
+
+/// A module that one [`Function`] has to itself, because launches give the values of its variables.
+///
+/// A run that launches from it holds on to it until it has drained, and leaks it if it cannot.
+#[derive(Debug)]
+pub(crate) struct OwnModule {
+    device: Device,
+    raw: RawModule,
+    /// Where its variables are written, with nothing else under way. None on a device that has no variables.
+    pub(crate) stream: Option<Stream>,
+    /// Whether a run has given its variables values.
+    claimed: AtomicBool,
+}
+
+impl OwnModule {
+    fn new(device: &Device, raw: RawModule) -> Result<Self> {
+        let mut module = Self { device: device.clone(), raw, stream: None, claimed: AtomicBool::new(false) };
+        if !module.symbols().is_empty() {
+            module.stream = Some(Stream::new(device, Priority::Default)?);
+        }
+        Ok(module)
+    }
+
+    /// In the order of the kernel's declaration; empty on a device that has no variables.
+    pub(crate) fn symbols(&self) -> &[RawSymbol] {
+        &self.raw.symbols
+    }
+
+    /// Takes the variables for a run; `false` if another one has them.
+    pub(crate) fn claim(&self) -> bool {
+        !self.claimed.swap(true, Ordering::Acquire)
+    }
+
+    /// The run that has claimed the variables is over.
+    pub(crate) fn release(&self) {
+        self.claimed.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for OwnModule {
+    fn drop(&mut self) {
+        // An error is of no use to anyone here.
+        // SAFETY: unloaded here only. What was launched from it has completed: a run holds on to the module until it has
+        // drained, and leaks it if the device does not answer.
+        let _ = unsafe { self.device.driver().unload(&self.raw) };
+    }
+}
+
+/// Whether the device can launch this: CUDA's limits, whatever the device, and the device's own.
+pub(crate) fn check_limits(
+    function: &Function,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+) -> Result<(), ErrorKind> {
+    let kernel = function.name;
+    let limit = |what, value: u64, limit: u64| Err(ErrorKind::LaunchLimit { kernel, what, value, limit });
+    let names = [
+        ("grid.x", "block.x", 2_147_483_647, 1024),
+        ("grid.y", "block.y", 65_535, 1024),
+        ("grid.z", "block.z", 65_535, 64),
+    ];
+    for (axis, (grid_name, block_name, grid_limit, block_limit)) in names.into_iter().enumerate() {
+        for (name, value, most) in
+            [(grid_name, grid[axis], grid_limit), (block_name, block[axis], block_limit)]
+        {
+            if value == 0 {
+                return limit(name, 0, 1);
+            }
+            if value > most {
+                return limit(name, value.into(), most.into());
+            }
+        }
+    }
+    let threads = volume(block);
+    let most = u64::from(function.raw.max_threads_per_block);
+    if threads > most {
+        return limit("threads per block", threads, most);
+    }
+    let driver = function.device.driver();
+    let (fixed, most) = (function.raw.static_shared, driver.info().max_shared);
+    if u64::from(shared) + u64::from(fixed) > u64::from(most) {
+        return Err(ErrorKind::SharedMemory { kernel, dynamic: shared, fixed, limit: most });
+    }
+    if let Some(cluster) = function.raw.cluster {
+        let blocks = cluster.blocks;
+        if grid.iter().zip(blocks).any(|(&grid, cluster)| !grid.is_multiple_of(cluster)) {
+            return Err(ErrorKind::ClusterGrid { kernel, grid, cluster: blocks });
+        }
+        let most = driver.largest_cluster(&function.raw, grid, block, shared).map_err(ErrorKind::Driver)?;
+        if volume(blocks) > u64::from(most) {
+            return limit("blocks per cluster", volume(blocks), most.into());
+        }
+    }
+    if function.raw.cooperative {
+        let most = driver.resident_blocks(&function.raw, grid, block, shared).map_err(ErrorKind::Driver)?;
+        if volume(grid) > most {
+            return limit("blocks of a cooperative launch", volume(grid), most);
+        }
+    }
+    Ok(())
+}
+
+/// The elements of an extent. An axis has at most 2^31 - 1 of them, the others 2^16: the product of a grid fits.
+pub(crate) fn volume(extent: [u32; 3]) -> u64 {
+    extent.iter().map(|&n| u64::from(n)).product()
+}

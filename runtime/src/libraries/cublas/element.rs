@@ -1,0 +1,150 @@
+//! The elements that cuBLAS works on.
+
+use bytemuck::Pod;
+use cudarc::cublas::sys::{cublasComputeType_t as Compute, cudaDataType_t as DataType};
+use half::{bf16, f16};
+
+/// An element of a matrix: `f32`, `f64`, [`f16`](half::f16) or [`bf16`](half::bf16).
+#[diagnostic::on_unimplemented(
+    message = "cuBLAS has no matrices of `{Self}`",
+    label = "expected elements `f32`, `f64`, `f16` or `bf16`"
+)]
+pub trait Element: Pod + Send + Sync + sealed::Sealed {
+    /// What sums are taken in, and what `alpha` and `beta` are: `f64` for `f64`, else `f32`.
+    type Scale: Scale;
+    #[doc(hidden)]
+    const TYPE: DataType;
+    #[doc(hidden)]
+    fn widened(self) -> Self::Scale;
+    #[doc(hidden)]
+    fn rounded(value: Self::Scale) -> Self;
+}
+
+/// What sums are taken in: `f32` or `f64`.
+pub trait Scale: Element<Scale = Self> + PartialEq + Default {
+    #[doc(hidden)]
+    const COMPUTE: Compute;
+    #[doc(hidden)]
+    const ONE: Self;
+    #[doc(hidden)]
+    fn times(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn plus(self, other: Self) -> Self;
+    #[doc(hidden)]
+    fn relu(self) -> Self;
+    #[doc(hidden)]
+    fn gelu(self) -> Self;
+
+    /// `c <- alpha * a * b + beta * c` of an `m x k` and a `k x n` matrix; what is at `(i, j)` is `i * strides[0] + j * strides[1]`
+    /// elements after the first.
+    ///
+    /// # Safety
+    /// All of that is in the slices' bounds, and the elements of `c` are apart.
+    #[doc(hidden)]
+    #[allow(clippy::too_many_arguments, reason = "they are the routine's")]
+    unsafe fn product(
+        size: [usize; 3],
+        alpha: Self,
+        a: (*const Self, [isize; 2]),
+        b: (*const Self, [isize; 2]),
+        beta: Self,
+        c: (*mut Self, [isize; 2]),
+    );
+}
+
+/// Elements whose matrices, multiplied, give one of `C`: each its own kind, and `f16` and `bf16` also `f32`.
+#[diagnostic::on_unimplemented(
+    message = "cuBLAS gives no matrix of `{C}` for a product of matrices of `{Self}`",
+    label = "expected the same elements, or `f32` for those of 16 bits"
+)]
+pub trait Product<C = Self>: Element<Scale = <C as Element>::Scale>
+where
+    C: Element,
+{
+}
+
+impl Product for f32 {}
+impl Product for f64 {}
+impl Product for f16 {}
+impl Product for bf16 {}
+impl Product<f32> for f16 {}
+impl Product<f32> for bf16 {}
+
+macro_rules! elements {
+    ($($element:ty: $scale:ty, $type:ident, $widened:expr, $rounded:expr;)*) => {$(
+        impl sealed::Sealed for $element {}
+        impl Element for $element {
+            type Scale = $scale;
+            const TYPE: DataType = DataType::$type;
+
+            #[inline]
+            fn widened(self) -> $scale {
+                $widened(self)
+            }
+
+            #[inline]
+            fn rounded(value: $scale) -> Self {
+                $rounded(value)
+            }
+        }
+    )*};
+}
+elements! {
+    f32: f32, CUDA_R_32F, std::convert::identity, std::convert::identity;
+    f64: f64, CUDA_R_64F, std::convert::identity, std::convert::identity;
+    f16: f32, CUDA_R_16F, f16::to_f32, f16::from_f32;
+    bf16: f32, CUDA_R_16BF, bf16::to_f32, bf16::from_f32;
+}
+
+macro_rules! scales {
+    ($($scale:ident, $compute:ident, $product:path;)*) => {$(
+        impl Scale for $scale {
+            const COMPUTE: Compute = Compute::$compute;
+            const ONE: Self = 1.0;
+
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+
+            fn relu(self) -> Self {
+                // Not `max`, which would make 0 of a value that is not a number.
+                if self < 0.0 { 0.0 } else { self }
+            }
+
+            fn gelu(self) -> Self {
+                let inner = (2.0 / std::$scale::consts::PI).sqrt() * (self + 0.044_715 * self * self * self);
+                0.5 * self * (1.0 + inner.tanh())
+            }
+
+            unsafe fn product(
+                [m, n, k]: [usize; 3],
+                alpha: Self,
+                (a, [a_row, a_column]): (*const Self, [isize; 2]),
+                (b, [b_row, b_column]): (*const Self, [isize; 2]),
+                beta: Self,
+                (c, [c_row, c_column]): (*mut Self, [isize; 2]),
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    $product(
+                        m, k, n, alpha, a, a_row, a_column, b, b_row, b_column, beta, c, c_row, c_column,
+                    );
+                }
+            }
+        }
+    )*};
+}
+scales! {
+    f32, CUBLAS_COMPUTE_32F, matrixmultiply::sgemm;
+    f64, CUBLAS_COMPUTE_64F, matrixmultiply::dgemm;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}

@@ -1,0 +1,400 @@
+//! Products of matrices.
+
+use std::ffi::{c_int, c_void};
+
+use cudarc::cublas::sys::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType_t};
+
+use super::element::{Element, Product, Scale};
+use super::handle::Handle;
+use super::host;
+use super::shape::{Matrix, int};
+use super::{read, written};
+use crate::error::Result;
+use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::pipeline::Enqueue;
+
+/// The dimensions of a matrix product, `m x k` times `k x n`, and how its matrices lie in memory: in row-major order, as
+/// Rust's arrays of arrays do.
+///
+/// ```
+/// use thalweg::cublas::Gemm;
+///
+/// // `c` is 3 x 5, `a` is 3 x 4, `b` is stored as 5 x 4, in rows that are 8 elements apart.
+/// let gemm = Gemm::new(3, 5, 4).transpose_b().ldb(8);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "these are dimensions: hand them to `gemm`"]
+pub struct Gemm {
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) k: usize,
+    pub(super) transpose_a: bool,
+    pub(super) transpose_b: bool,
+    lda: Option<usize>,
+    ldb: Option<usize>,
+    ldc: Option<usize>,
+    pub(super) tf32: bool,
+}
+
+impl Gemm {
+    /// `a` has `m` rows and `k` columns, `b` has `k` rows and `n` columns, and `c` has `m` rows and `n` columns.
+    pub const fn new(m: usize, n: usize, k: usize) -> Self {
+        Self { m, n, k, transpose_a: false, transpose_b: false, lda: None, ldb: None, ldc: None, tf32: false }
+    }
+
+    /// `a` is stored transposed: `k` rows of `m` elements.
+    pub const fn transpose_a(mut self) -> Self {
+        self.transpose_a = true;
+        self
+    }
+
+    /// `b` is stored transposed: `n` rows of `k` elements.
+    pub const fn transpose_b(mut self) -> Self {
+        self.transpose_b = true;
+        self
+    }
+
+    /// The elements from one stored row of `a` to the next. Without it, as many as the row has.
+    pub const fn lda(mut self, elements: usize) -> Self {
+        self.lda = Some(elements);
+        self
+    }
+
+    /// Likewise of `b`.
+    pub const fn ldb(mut self, elements: usize) -> Self {
+        self.ldb = Some(elements);
+        self
+    }
+
+    /// Likewise of `c`. What is between its rows is left as it is.
+    pub const fn ldc(mut self, elements: usize) -> Self {
+        self.ldc = Some(elements);
+        self
+    }
+
+    /// Lets the GPU round elements of `f32` to TF32, of which 10 bits of the fraction are kept, before they are multiplied.
+    /// That is several times faster. Other elements are not affected, nor is the simulated device.
+    pub const fn tf32(mut self) -> Self {
+        self.tf32 = true;
+        self
+    }
+
+    /// The matrices as they are stored.
+    pub(super) fn matrices(&self, whole: bool) -> [Matrix; 3] {
+        let Self { m, n, k, .. } = *self;
+        let (a_form, a) = if self.transpose_a { ("k x m", [k, m]) } else { ("m x k", [m, k]) };
+        let (b_form, b) = if self.transpose_b { ("n x k", [n, k]) } else { ("k x n", [k, n]) };
+        [
+            Matrix::new("a", a_form, a, self.lda),
+            Matrix::new("b", b_form, b, self.ldb),
+            Matrix::new("c", "m x n", [m, n], self.ldc).whole(whole),
+        ]
+    }
+
+    pub(super) fn compute<S: Scale>(&self) -> cublasComputeType_t {
+        match S::COMPUTE {
+            cublasComputeType_t::CUBLAS_COMPUTE_32F if self.tf32 => {
+                cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
+            }
+            compute => compute,
+        }
+    }
+}
+
+/// How many products of the same dimensions there are, and how far apart their matrices are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "hand it to `gemm_batched`"]
+pub struct Batch {
+    count: usize,
+    stride_a: Option<usize>,
+    stride_b: Option<usize>,
+    stride_c: Option<usize>,
+}
+
+impl Batch {
+    /// So many products, whose matrices follow one another.
+    pub const fn new(count: usize) -> Self {
+        Self { count, stride_a: None, stride_b: None, stride_c: None }
+    }
+
+    /// The elements from one matrix `a` to the next. 0: the same one for all.
+    pub const fn stride_a(mut self, elements: usize) -> Self {
+        self.stride_a = Some(elements);
+        self
+    }
+
+    /// Likewise of `b`.
+    pub const fn stride_b(mut self, elements: usize) -> Self {
+        self.stride_b = Some(elements);
+        self
+    }
+
+    /// Likewise of `c`, of which no two may overlap: they follow one another, or stand side by side in rows that are
+    /// [`ldc`](Gemm::ldc) apart.
+    pub const fn stride_c(mut self, elements: usize) -> Self {
+        self.stride_c = Some(elements);
+        self
+    }
+}
+
+/// `c <- alpha * op(a) * op(b) + beta * c`, with `op` as [`Gemm`] says: a product of matrices, for `call` in a pipeline.
+///
+/// Elements are `f32`, `f64`, `f16` or `bf16`; the last two are multiplied exactly and summed in `f32`, and may have a
+/// `c` of `f32`. Into a `c` of 16 bits cuBLAS may round the product before it adds `beta * c` and rounds again. With `beta`
+/// 0 nothing of `c` is read, so that what is not a number there has no effect; with `alpha` 0, or `k` 0, nothing of `a` and
+/// `b`.
+///
+/// # Errors
+/// A slice has not the elements that its dimensions say; a dimension is 2³¹ or more; two slices overlap. On a GPU also:
+/// there is no cuBLAS, it fails, or device memory does not suffice for its workspace.
+pub fn gemm<T: Product<C>, C: Element>(
+    queue: &Enqueue<'_>,
+    gemm: Gemm,
+    alpha: C::Scale,
+    a: DeviceSlice<'_, T>,
+    b: DeviceSlice<'_, T>,
+    beta: C::Scale,
+    c: DeviceSliceMut<'_, C>,
+) -> Result<()> {
+    Call { queue, routine: "gemm", gemm, batch: None }.run(false, alpha, (a, b), beta, c)
+}
+
+/// `c <- alpha * op(a) * op(b)`: as [`gemm`] for a `c` that is `out`, all of which is written.
+///
+/// # Errors
+/// As of [`gemm`]; rows of `c` are apart.
+pub fn gemm_out<T: Product<C>, C: Element>(
+    queue: &Enqueue<'_>,
+    gemm: Gemm,
+    alpha: C::Scale,
+    a: DeviceSlice<'_, T>,
+    b: DeviceSlice<'_, T>,
+    c: DeviceSliceOut<'_, C>,
+) -> Result<()> {
+    let call = Call { queue, routine: "gemm_out", gemm, batch: None };
+    call.run(true, alpha, (a, b), C::Scale::default(), c.into_mut())
+}
+
+/// [`gemm`] of each product of a batch: `c[i] <- alpha * op(a[i]) * op(b[i]) + beta * c[i]`.
+///
+/// # Errors
+/// As of [`gemm`]; two matrices `c` overlap.
+#[allow(clippy::too_many_arguments, reason = "they are cuBLAS's")]
+pub fn gemm_batched<T: Product<C>, C: Element>(
+    queue: &Enqueue<'_>,
+    gemm: Gemm,
+    batch: Batch,
+    alpha: C::Scale,
+    a: DeviceSlice<'_, T>,
+    b: DeviceSlice<'_, T>,
+    beta: C::Scale,
+    c: DeviceSliceMut<'_, C>,
+) -> Result<()> {
+    Call { queue, routine: "gemm_batched", gemm, batch: Some(batch) }.run(false, alpha, (a, b), beta, c)
+}
+
+/// [`gemm_out`] of each product of a batch.
+///
+/// # Errors
+/// As of [`gemm_batched`]; rows of `c`, or its matrices, are apart.
+pub fn gemm_batched_out<T: Product<C>, C: Element>(
+    queue: &Enqueue<'_>,
+    gemm: Gemm,
+    batch: Batch,
+    alpha: C::Scale,
+    a: DeviceSlice<'_, T>,
+    b: DeviceSlice<'_, T>,
+    c: DeviceSliceOut<'_, C>,
+) -> Result<()> {
+    let call = Call { queue, routine: "gemm_batched_out", gemm, batch: Some(batch) };
+    call.run(true, alpha, (a, b), C::Scale::default(), c.into_mut())
+}
+
+/// One call of one of these routines.
+struct Call<'q, 'r> {
+    queue: &'q Enqueue<'r>,
+    routine: &'static str,
+    gemm: Gemm,
+    batch: Option<Batch>,
+}
+
+impl Call<'_, '_> {
+    fn run<T: Product<C>, C: Element>(
+        self,
+        whole: bool,
+        alpha: C::Scale,
+        (a, b): (DeviceSlice<'_, T>, DeviceSlice<'_, T>),
+        beta: C::Scale,
+        c: DeviceSliceMut<'_, C>,
+    ) -> Result<()> {
+        let Self { queue, routine, gemm, batch } = self;
+        queue.admit(&[read(&a), read(&b), written(&c)])?;
+        let mut matrices = gemm.matrices(whole);
+        if let Some(Batch { count, stride_a, stride_b, stride_c }) = batch {
+            let strides = [stride_a, stride_b, stride_c];
+            for (matrix, stride) in matrices.iter_mut().zip(strides) {
+                *matrix = matrix.batch(count, stride);
+            }
+        }
+        let [of_a, of_b, of_c] = matrices;
+        for (matrix, len) in matrices.iter().zip([a.len(), b.len(), c.len()]) {
+            matrix.check(routine, len)?;
+        }
+        of_c.apart(routine)?;
+        let sizes = Sizes::new(routine, &gemm, &matrices)?;
+        let transposed = [gemm.transpose_a, gemm.transpose_b];
+        let Some(stream) = queue.cuda_stream() else {
+            return queue.simulate((a, b, c), move |(a, b, c)| {
+                host::gemm([&of_a, &of_b, &of_c], transposed, alpha, (a, b), beta, c);
+            });
+        };
+        if sizes.m == 0 || sizes.n == 0 || sizes.count == 0 {
+            return Ok(());
+        }
+        let handle = Handle::of(queue, stream)?;
+        let zero = C::Scale::default();
+        queue.library(|| {
+            if sizes.k == 0 || alpha == zero {
+                return handle.scale(queue, &of_c, beta, &c);
+            }
+            let types = (T::TYPE, C::TYPE, gemm.compute::<C::Scale>());
+            let scales = (argument(&alpha), argument(&beta));
+            let addresses = [a.address(), b.address(), c.address()];
+            // SAFETY: the slices are of the run, and have the elements that the sizes say; `alpha` and `beta` are of the
+            // type that sums are taken in.
+            unsafe { handle.gemm(&sizes, transposed, types, scales, addresses) }
+        })
+    }
+}
+
+/// The address of a value that the library reads before it returns.
+pub(super) fn argument<S>(value: &S) -> *const c_void {
+    (&raw const *value).cast()
+}
+
+/// An address in device memory, as libraries take it.
+pub(super) fn device(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Whether the library is to transpose.
+///
+/// It takes matrices in column-major order, in which ours are their own transposes, and so is what it gives:
+/// `c' = op(b)' * op(a)'`. So `b` comes first, and what is to be transposed stays so.
+pub(super) fn operation(transposed: bool) -> cublasOperation_t {
+    if transposed { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N }
+}
+
+/// Dimensions as the library counts.
+struct Sizes {
+    m: c_int,
+    n: c_int,
+    k: c_int,
+    ld: [c_int; 3],
+    count: c_int,
+    strides: [i64; 3],
+    batched: bool,
+}
+
+impl Sizes {
+    fn new(routine: &'static str, gemm: &Gemm, matrices: &[Matrix; 3]) -> Result<Self> {
+        let [a, b, c] = matrices;
+        // The library wants at least 1, also of a matrix without columns.
+        let ld = |name, matrix: &Matrix| int(routine, name, matrix.ld.max(1));
+        // More than fits any slice, unless there is but one matrix.
+        let stride = |matrix: &Matrix| i64::try_from(matrix.stride).unwrap_or(0);
+        Ok(Self {
+            m: int(routine, "m", gemm.m)?,
+            n: int(routine, "n", gemm.n)?,
+            k: int(routine, "k", gemm.k)?,
+            ld: [
+                ld("the leading dimension of `a`", a)?,
+                ld("the leading dimension of `b`", b)?,
+                ld("the leading dimension of `c`", c)?,
+            ],
+            count: int(routine, "the count of the batch", c.count)?,
+            strides: [stride(a), stride(b), stride(c)],
+            batched: c.count != 1,
+        })
+    }
+}
+
+impl Handle {
+    /// # Safety
+    /// The addresses are those of `a`, `b` and `c`, which have the elements that `sizes` say, of `types` (those of `a` and
+    /// `b`, and of `c`), and live until the handle's stream is done with them; `scales` are of the third type.
+    unsafe fn gemm(
+        &self,
+        sizes: &Sizes,
+        [transpose_a, transpose_b]: [bool; 2],
+        (of_ab, of_c, compute): (cudaDataType_t, cudaDataType_t, cublasComputeType_t),
+        (alpha, beta): (*const c_void, *const c_void),
+        [a, b, c]: [u64; 3],
+    ) -> Result<()> {
+        let Sizes { m, n, k, ld: [lda, ldb, ldc], count, strides: [stride_a, stride_b, stride_c], batched } =
+            *sizes;
+        let (op_b, op_a) = (operation(transpose_b), operation(transpose_a));
+        let algorithm = cublasGemmAlgo_t::CUBLAS_GEMM_DFALT;
+        let (a, b, c) = (device(a), device(b), device(c));
+        let (functions, raw) = (self.functions, self.raw());
+        // SAFETY: the handle is live and its context current; the rest is the caller's promise.
+        unsafe {
+            if batched {
+                functions.cublasGemmStridedBatchedEx(
+                    raw, op_b, op_a, n, m, k, alpha, b, of_ab, ldb, stride_b, a, of_ab, lda, stride_a, beta,
+                    c, of_c, ldc, stride_c, count, compute, algorithm,
+                )
+            } else {
+                functions.cublasGemmEx(
+                    raw, op_b, op_a, n, m, k, alpha, b, of_ab, ldb, a, of_ab, lda, beta, c, of_c, ldc,
+                    compute, algorithm,
+                )
+            }
+        }
+    }
+
+    /// `c <- beta * c`, which is all that is left of a product without terms.
+    pub(super) fn scale<C: Element>(
+        &self,
+        queue: &Enqueue<'_>,
+        of_c: &Matrix,
+        beta: C::Scale,
+        c: &DeviceSliceMut<'_, C>,
+    ) -> Result<()> {
+        if beta == C::Scale::ONE {
+            return Ok(());
+        }
+        for matrix in 0..of_c.count {
+            for row in 0..of_c.rows {
+                let start = matrix * of_c.stride + row * of_c.ld;
+                let address = c.address() + (start * size_of::<C>()) as u64;
+                if beta == C::Scale::default() {
+                    queue.clear(address, of_c.columns * size_of::<C>())?;
+                } else {
+                    self.scale_row::<C>(beta, address, of_c.columns)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn scale_row<C: Element>(&self, beta: C::Scale, address: u64, columns: usize) -> Result<()> {
+        // Its length was checked with the columns of `c`.
+        let len = int("gemm", "n", columns)?;
+        let (of_c, scale) = (C::TYPE, <C::Scale as Element>::TYPE);
+        // SAFETY: the row is within the slice, says the caller, which is the run's; the handle is live and its context
+        // current.
+        unsafe {
+            self.functions.cublasScalEx(
+                self.raw(),
+                len,
+                argument(&beta),
+                scale,
+                device(address),
+                of_c,
+                1,
+                scale,
+            )
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! [`Handle`]: a cuBLAS handle with its workspace.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cudarc::cublas::sys::{cublasHandle_t, cublasMath_t};
+
+use super::api::Functions;
+use crate::error::Result;
+use crate::memory::DeviceMemory;
+use crate::pipeline::{Enqueue, State};
+
+/// A handle of one ring slot and stream. Destroyed on drop.
+pub(super) struct Handle {
+    pub(super) functions: &'static Functions,
+    /// A `cublasHandle_t`, as a number because pipelines go to other threads.
+    handle: usize,
+    // Freed after `drop`.
+    _workspace: DeviceMemory,
+}
+
+/// Bytes of workspace that cuBLAS's manual recommends for a device, rounded up.
+pub(super) fn workspace_bytes((major, _): (u32, u32)) -> usize {
+    if major >= 9 { 32 << 20 } else { 8 << 20 }
+}
+
+impl Handle {
+    /// The one of the routine's slot and stream, which is `stream`.
+    pub(super) fn of<'q>(queue: &'q Enqueue<'_>, stream: *mut c_void) -> Result<State<'q, Self>> {
+        queue.state(|| Self::new(queue, stream))
+    }
+
+    fn new(queue: &Enqueue<'_>, stream: *mut c_void) -> Result<Self> {
+        let functions = Functions::get()?;
+        let bytes = workspace_bytes(queue.device().compute_capability());
+        let workspace = queue.allocate(bytes, "workspace of cuBLAS")?;
+        let address = ptr::with_exposed_provenance_mut::<c_void>(workspace.ptr.0 as usize);
+        let mut handle: cublasHandle_t = ptr::null_mut();
+        // SAFETY: `handle` is a place for the result, and the device's context is current.
+        unsafe { functions.cublasCreate_v2(&mut handle) }?;
+        // From here on it is destroyed if something fails.
+        let new = Self { functions, handle: handle.expose_provenance(), _workspace: workspace };
+        // Sums of 16-bit matrices are taken in 32 bits to the end, also where several blocks take them together.
+        let mode = cublasMath_t::CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+        // SAFETY: the handle is live. The stream is live as long as the pipeline, which drops this first; so does the
+        // workspace, which is aligned to 256 bytes. To set a stream resets the workspace, so that this comes after it.
+        unsafe {
+            functions.cublasSetStream_v2(handle, stream.cast())?;
+            functions.cublasSetWorkspace_v2(handle, address, bytes)?;
+            functions.cublasSetMathMode(handle, mode)?;
+        }
+        Ok(new)
+    }
+
+    pub(super) fn raw(&self) -> cublasHandle_t {
+        ptr::with_exposed_provenance_mut(self.handle)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live and destroyed here only, with the context current, when all its work has completed.
+        let _ = unsafe { self.functions.cublasDestroy_v2(self.raw()) };
+    }
+}

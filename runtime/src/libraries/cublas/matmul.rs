@@ -1,0 +1,143 @@
+//! Products of matrices with what often follows them, by cuBLASLt.
+
+use super::element::{Element, Product, Scale};
+use super::gemm::Gemm;
+use super::host;
+use super::lt::{Lt, Problem};
+use super::shape::{Matrix, int};
+use super::{read, written};
+use crate::error::{ErrorKind, Result};
+use crate::launch::{DeviceSlice, DeviceSliceOut};
+use crate::pipeline::Enqueue;
+
+/// A matrix product, and a function of each element of its result. [`Gemm`] becomes one, `gemm.relu()`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "these are dimensions: hand them to `matmul`"]
+pub struct Matmul {
+    gemm: Gemm,
+    activation: Activation,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activation {
+    None,
+    Relu,
+    Gelu,
+}
+
+impl From<Gemm> for Matmul {
+    fn from(gemm: Gemm) -> Self {
+        Self { gemm, activation: Activation::None }
+    }
+}
+
+impl Gemm {
+    /// With `max(0, x)` of each element of the result.
+    pub const fn relu(self) -> Matmul {
+        Matmul { gemm: self, activation: Activation::Relu }
+    }
+
+    /// With GELU of each element of the result, in the approximation by `tanh`:
+    /// `x/2 * (1 + tanh(√(2/π) * (x + 0.044715 x³)))`.
+    pub const fn gelu(self) -> Matmul {
+        Matmul { gemm: self, activation: Activation::Gelu }
+    }
+}
+
+/// Elements that cuBLASLt's epilogues work on: `f32`, `f16` and `bf16`.
+#[diagnostic::on_unimplemented(
+    message = "cuBLASLt's epilogues do not give matrices of `{Self}`",
+    label = "expected elements `f32`, `f16` or `bf16`"
+)]
+pub trait Activated: Element<Scale = f32> {}
+impl<C: Element<Scale = f32>> Activated for C {}
+
+/// `d <- f(alpha * op(a) * op(b))`, with `op` and `f` as `matmul` says: a [`Gemm`], or one with `relu` or `gelu`.
+///
+/// # Errors
+/// As of [`gemm`](super::gemm()), with cuBLASLt in place of cuBLAS; `k` is 0.
+pub fn matmul<T: Product<C>, C: Activated>(
+    queue: &Enqueue<'_>,
+    matmul: impl Into<Matmul>,
+    alpha: f32,
+    a: DeviceSlice<'_, T>,
+    b: DeviceSlice<'_, T>,
+    d: DeviceSliceOut<'_, C>,
+) -> Result<()> {
+    run(queue, "matmul", matmul.into(), alpha, (a, b), None, d)
+}
+
+/// `d <- f(alpha * op(a) * op(b) + bias)`: as [`matmul`], with the `n` elements of `bias` added to each row first.
+///
+/// # Errors
+/// As of [`matmul`].
+pub fn matmul_bias<T: Product<C>, C: Activated>(
+    queue: &Enqueue<'_>,
+    matmul: impl Into<Matmul>,
+    alpha: f32,
+    a: DeviceSlice<'_, T>,
+    b: DeviceSlice<'_, T>,
+    bias: DeviceSlice<'_, C>,
+    d: DeviceSliceOut<'_, C>,
+) -> Result<()> {
+    run(queue, "matmul_bias", matmul.into(), alpha, (a, b), Some(bias), d)
+}
+
+fn run<T: Product<C>, C: Activated>(
+    queue: &Enqueue<'_>,
+    routine: &'static str,
+    Matmul { gemm, activation }: Matmul,
+    alpha: f32,
+    (a, b): (DeviceSlice<'_, T>, DeviceSlice<'_, T>),
+    bias: Option<DeviceSlice<'_, C>>,
+    d: DeviceSliceOut<'_, C>,
+) -> Result<()> {
+    let d = d.into_mut();
+    let reads = [Some(read(&a)), Some(read(&b)), bias.as_ref().map(read)];
+    let accesses: Vec<_> = reads.into_iter().flatten().chain([written(&d)]).collect();
+    queue.admit(&accesses)?;
+    let mut matrices = gemm.matrices(true);
+    matrices[2].name = "d";
+    for (matrix, len) in matrices.iter().zip([a.len(), b.len(), d.len()]) {
+        matrix.check(routine, len)?;
+    }
+    let of_bias = Matrix::new("bias", "a vector of n", [1, gemm.n], None).whole(true);
+    if let Some(bias) = &bias {
+        of_bias.check(routine, bias.len())?;
+    }
+    if gemm.k == 0 {
+        let allowed = "at least 1".to_owned();
+        return Err(ErrorKind::Dimension { routine, dimension: "k", value: 0, allowed }.into());
+    }
+    for (name, value) in [("m", gemm.m), ("n", gemm.n), ("k", gemm.k)] {
+        int(routine, name, value)?;
+    }
+    let [of_a, of_b, of_d] = matrices;
+    let Some(stream) = queue.cuda_stream() else {
+        let compute = move |a: &[T], b: &[T], bias: Option<&[C]>, d: &mut [C]| {
+            let transposed = [gemm.transpose_a, gemm.transpose_b];
+            host::matmul([&of_a, &of_b, &of_d], transposed, alpha, (a, b), bias, activation, d);
+        };
+        return match bias {
+            Some(bias) => {
+                queue.simulate((a, b, bias, d), move |(a, b, bias, d)| compute(a, b, Some(bias), d))
+            }
+            None => queue.simulate((a, b, d), move |(a, b, d)| compute(a, b, None, d)),
+        };
+    };
+    if gemm.m == 0 || gemm.n == 0 {
+        return Ok(());
+    }
+    let mut lt = Lt::of(queue, stream)?;
+    let problem = Problem {
+        matrices: [of_a, of_b, of_d],
+        transposed: [gemm.transpose_a, gemm.transpose_b],
+        types: [T::TYPE, C::TYPE],
+        compute: gemm.compute::<f32>(),
+        activation,
+        addresses: [a.address(), b.address(), d.address()],
+        bias: bias.map(|bias| bias.address()),
+    };
+    // SAFETY: the slices are of the run, and have the elements that the matrices say.
+    queue.library(|| unsafe { lt.multiply(&problem, alpha) })
+}

@@ -1,0 +1,225 @@
+//! Products of a matrix and a vector, and sums of vectors.
+
+use std::ffi::c_int;
+
+use cudarc::cublas::sys::{cublasHandle_t, cublasOperation_t};
+
+use super::api::Functions;
+use super::element::{Element, Scale};
+use super::gemm::{argument, device, operation};
+use super::handle::Handle;
+use super::host;
+use super::shape::{Matrix, int};
+use super::{read, written};
+use crate::error::Result;
+use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::pipeline::Enqueue;
+
+/// The dimensions of a product of a matrix and a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "these are dimensions: hand them to `gemv`"]
+pub struct Gemv {
+    rows: usize,
+    columns: usize,
+    transpose: bool,
+    lda: Option<usize>,
+}
+
+impl Gemv {
+    /// `a` is stored as `rows` rows of `columns` elements; `x` has `columns` elements and `y` has `rows`.
+    pub const fn new(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, transpose: false, lda: None }
+    }
+
+    /// The product is that of the transpose: `x` has `rows` elements and `y` has `columns`.
+    pub const fn transpose(mut self) -> Self {
+        self.transpose = true;
+        self
+    }
+
+    /// The elements from one row of `a` to the next. Without it, as many as the row has.
+    pub const fn lda(mut self, elements: usize) -> Self {
+        self.lda = Some(elements);
+        self
+    }
+}
+
+/// `f32` and `f64`, for which cuBLAS has [`gemv`]. For elements of 16 bits there is [`gemm`](super::gemm) with `n` 1.
+#[diagnostic::on_unimplemented(
+    message = "cuBLAS has no product of a matrix and a vector of `{Self}`",
+    label = "expected elements `f32` or `f64`",
+    note = "for `f16` and `bf16` use `gemm` with `n = 1`"
+)]
+pub trait Vector: Scale {
+    /// # Safety
+    /// As cuBLAS's function of that name.
+    #[doc(hidden)]
+    #[allow(private_interfaces, clippy::too_many_arguments, reason = "sealed; they are cuBLAS's")]
+    unsafe fn gemv(
+        functions: &'static Functions,
+        handle: cublasHandle_t,
+        operation: cublasOperation_t,
+        sizes: [c_int; 3],
+        alpha: Self,
+        addresses: [u64; 3],
+        beta: Self,
+    ) -> Result<()>;
+}
+
+macro_rules! vectors {
+    ($($element:ty: $function:ident),*) => {$(
+        impl Vector for $element {
+            #[allow(private_interfaces, reason = "sealed")]
+            unsafe fn gemv(
+                functions: &'static Functions,
+                handle: cublasHandle_t,
+                operation: cublasOperation_t,
+                [m, n, lda]: [c_int; 3],
+                alpha: Self,
+                [a, x, y]: [u64; 3],
+                beta: Self,
+            ) -> Result<()> {
+                let (a, x, y) = (device(a).cast_const().cast(), device(x).cast_const().cast(), device(y).cast());
+                // SAFETY: the caller's promise.
+                unsafe { functions.$function(handle, operation, m, n, &alpha, a, lda, x, 1, &beta, y, 1) }
+            }
+        }
+    )*};
+}
+vectors!(f32: cublasSgemv_v2, f64: cublasDgemv_v2);
+
+/// `y <- alpha * op(a) * x + beta * y`, with `op` as [`Gemv`] says: a product of a matrix and a vector.
+///
+/// With `beta` 0 nothing of `y` is read; with `alpha` 0 nothing of `a` and `x`.
+///
+/// # Errors
+/// As of [`gemm`](super::gemm()).
+pub fn gemv<T: Vector>(
+    queue: &Enqueue<'_>,
+    gemv: Gemv,
+    alpha: T,
+    a: DeviceSlice<'_, T>,
+    x: DeviceSlice<'_, T>,
+    beta: T,
+    y: DeviceSliceMut<'_, T>,
+) -> Result<()> {
+    run(queue, "gemv", gemv, alpha, (a, x), beta, y)
+}
+
+/// `y <- alpha * op(a) * x`: as [`gemv`] for a `y` that is `out`.
+///
+/// # Errors
+/// As of [`gemm`](super::gemm()).
+pub fn gemv_out<T: Vector>(
+    queue: &Enqueue<'_>,
+    gemv: Gemv,
+    alpha: T,
+    a: DeviceSlice<'_, T>,
+    x: DeviceSlice<'_, T>,
+    y: DeviceSliceOut<'_, T>,
+) -> Result<()> {
+    run(queue, "gemv_out", gemv, alpha, (a, x), T::default(), y.into_mut())
+}
+
+fn run<T: Vector>(
+    queue: &Enqueue<'_>,
+    routine: &'static str,
+    gemv: Gemv,
+    alpha: T,
+    (a, x): (DeviceSlice<'_, T>, DeviceSlice<'_, T>),
+    beta: T,
+    y: DeviceSliceMut<'_, T>,
+) -> Result<()> {
+    queue.admit(&[read(&a), read(&x), written(&y)])?;
+    let Gemv { rows, columns, transpose, lda } = gemv;
+    let of_a = Matrix::new("a", "rows x columns", [rows, columns], lda);
+    let (from, to) = if transpose { (rows, columns) } else { (columns, rows) };
+    // Vectors of one column. An empty product leaves nothing of `y` unwritten, so that its length is exact.
+    let of_x = Matrix::new("x", "a vector", [from, 1], None);
+    let of_y = Matrix::new("y", "a vector", [to, 1], None).whole(true);
+    of_a.check(routine, a.len())?;
+    of_x.check(routine, x.len())?;
+    of_y.check(routine, y.len())?;
+    // The library's columns are our rows.
+    let sizes = [
+        int(routine, "the columns of `a`", columns)?,
+        int(routine, "the rows of `a`", rows)?,
+        int(routine, "the leading dimension of `a`", of_a.ld.max(1))?,
+    ];
+    let Some(stream) = queue.cuda_stream() else {
+        return queue.simulate((a, x, y), move |(a, x, y)| {
+            host::gemm([&of_a, &of_x, &of_y], [transpose, false], alpha, (a, x), beta, y);
+        });
+    };
+    if to == 0 {
+        return Ok(());
+    }
+    let handle = Handle::of(queue, stream)?;
+    queue.library(|| {
+        if from == 0 || alpha == T::default() {
+            // As one row.
+            let of_y = Matrix::new("y", "a vector", [1, to], None);
+            return handle.scale(queue, &of_y, beta, &y);
+        }
+        let addresses = [a.address(), x.address(), y.address()];
+        // SAFETY: the slices are of the run and have the elements that the sizes say; the handle is live and its context
+        // current.
+        unsafe {
+            T::gemv(handle.functions, handle.raw(), operation(!transpose), sizes, alpha, addresses, beta)
+        }
+    })
+}
+
+/// `y <- alpha * x + y`, of vectors of `f32`, `f64`, `f16` or `bf16`. With `alpha` 0 nothing of `x` is read.
+///
+/// # Errors
+/// The slices are of different lengths, or overlap. On a GPU as of [`gemm`](super::gemm()).
+pub fn axpy<T: Element>(
+    queue: &Enqueue<'_>,
+    alpha: T::Scale,
+    x: DeviceSlice<'_, T>,
+    y: DeviceSliceMut<'_, T>,
+) -> Result<()> {
+    queue.admit(&[read(&x), written(&y)])?;
+    let of_x = Matrix::new("x", "a vector as long as `y`", [y.len(), 1], None).whole(true);
+    of_x.check("axpy", x.len())?;
+    let Some(stream) = queue.cuda_stream() else {
+        return queue.simulate((x, y), move |(x, y)| {
+            if alpha != T::Scale::default() {
+                for (y, x) in y.iter_mut().zip(x) {
+                    *y = T::rounded(alpha.times(x.widened()).plus(y.widened()));
+                }
+            }
+        });
+    };
+    if y.is_empty() || alpha == T::Scale::default() {
+        return Ok(());
+    }
+    let handle = Handle::of(queue, stream)?;
+    // So many as the library counts, at a time.
+    let most = c_int::MAX as usize;
+    queue.library(|| {
+        for start in (0..y.len()).step_by(most) {
+            let offset = (start * size_of::<T>()) as u64;
+            let len = int("axpy", "the length of a part", (y.len() - start).min(most))?;
+            let (element, scale) = (T::TYPE, <T::Scale as Element>::TYPE);
+            // SAFETY: the slices are of the run and of one length; the handle is live and its context current.
+            unsafe {
+                handle.functions.cublasAxpyEx(
+                    handle.raw(),
+                    len,
+                    argument(&alpha),
+                    scale,
+                    device(x.address() + offset),
+                    element,
+                    1,
+                    device(y.address() + offset),
+                    element,
+                    1,
+                    scale,
+                )?;
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,268 @@
+//! [`convolution`]: with padding, stride, dilation and groups.
+
+use super::handle::Handle;
+use super::{at_least_one, at_most, check, host};
+use crate::driver::DevicePtr;
+use crate::error::{ErrorKind, Result};
+use crate::launch::{DeviceSlice, DeviceSliceOut};
+use crate::pipeline::Enqueue;
+use crate::slices::{Slices, Views};
+
+/// The sizes of a convolution. As in neural networks, the filter is not flipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Convolution {
+    pub(super) input: [usize; 4],
+    pub(super) filter: [usize; 4],
+    pub(super) padding: [usize; 2],
+    pub(super) stride: [usize; 2],
+    pub(super) dilation: [usize; 2],
+    pub(super) groups: usize,
+    pub(super) tf32: bool,
+}
+
+impl Convolution {
+    /// Of `input`, `[images, channels, height, width]`, with `filter`, `[filters, channels of a group, height, width]`.
+    ///
+    /// No padding, a step of 1, no dilation and one group, which has all channels.
+    pub const fn new(input: [usize; 4], filter: [usize; 4]) -> Self {
+        Self { input, filter, padding: [0; 2], stride: [1; 2], dilation: [1; 2], groups: 1, tf32: false }
+    }
+
+    /// The same of so many images: `LAYER.images(c.len)`.
+    pub const fn images(self, images: usize) -> Self {
+        let [_, channels, height, width] = self.input;
+        Self { input: [images, channels, height, width], ..self }
+    }
+
+    /// Zeros above and below, and on the left and on the right, of each image.
+    pub const fn padding(self, padding: [usize; 2]) -> Self {
+        Self { padding, ..self }
+    }
+
+    /// Rows and columns from one result to the next.
+    pub const fn stride(self, stride: [usize; 2]) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// Rows and columns from one element of the filter to the next.
+    pub const fn dilation(self, dilation: [usize; 2]) -> Self {
+        Self { dilation, ..self }
+    }
+
+    /// Groups of channels. The first of as many groups of filters sees the first of them, and so on.
+    pub const fn groups(self, groups: usize) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// Lets a GPU with tensor cores round the factors to TF32, with 10 bits after the point instead of 23. Faster. The simulated
+    /// device computes in `f32` all the same.
+    pub const fn tf32(self) -> Self {
+        Self { tf32: true, ..self }
+    }
+
+    /// The sizes of the result, `[images, filters, height, width]`, zero where the filter does not fit.
+    ///
+    /// ```
+    /// use thalweg::cudnn::Convolution;
+    ///
+    /// const LAYER: Convolution = Convolution::new([1, 3, 32, 32], [8, 3, 5, 5]).padding([2, 2]).stride([2, 2]);
+    /// assert_eq!(LAYER.output(), [1, 8, 16, 16]);
+    /// ```
+    pub const fn output(&self) -> [usize; 4] {
+        [self.input[0], self.filter[0], self.extent(0), self.extent(1)]
+    }
+
+    const fn extent(&self, axis: usize) -> usize {
+        let reach = self.filter[axis + 2].saturating_sub(1).saturating_mul(self.dilation[axis]);
+        let padded = self.input[axis + 2].saturating_add(self.padding[axis].saturating_mul(2));
+        if padded <= reach || self.stride[axis] == 0 {
+            return 0;
+        }
+        (padded - reach - 1) / self.stride[axis] + 1
+    }
+
+    /// Refuses what is no convolution, and slices of other lengths.
+    fn check(&self, x: usize, w: usize, y: usize) -> Result<()> {
+        const ROUTINE: &str = "convolution";
+        let Self { input, filter, padding, stride, dilation, groups, .. } = *self;
+        for (dimension, value) in [
+            ("the filter's height", filter[2]),
+            ("the filter's width", filter[3]),
+            ("the vertical stride", stride[0]),
+            ("the horizontal stride", stride[1]),
+            ("the vertical dilation", dilation[0]),
+            ("the horizontal dilation", dilation[1]),
+            ("the number of groups", groups),
+        ] {
+            at_least_one(ROUTINE, dimension, value)?;
+            at_most(ROUTINE, dimension, value, i32::MAX as usize)?;
+        }
+        for (axis, padded, reach) in [
+            (0, "the padded height", "the dilated filter's height"),
+            (1, "the padded width", "the dilated filter's width"),
+        ] {
+            let most = i32::MAX as usize;
+            at_most(ROUTINE, padded, padding[axis].saturating_mul(2).saturating_add(input[axis + 2]), most)?;
+            at_most(ROUTINE, reach, filter[axis + 2].saturating_mul(dilation[axis]), most)?;
+        }
+        if !filter[0].is_multiple_of(groups) {
+            let (dimension, allowed) =
+                ("the number of filters", format!("a multiple of the {groups} groups"));
+            return Err(
+                ErrorKind::Dimension { routine: ROUTINE, dimension, value: filter[0], allowed }.into()
+            );
+        }
+        if filter[1].checked_mul(groups) != Some(input[1]) {
+            let (dimension, value) = ("the channels of a filter", filter[1]);
+            let allowed = format!("the input's {} channels divided by the {groups} groups", input[1]);
+            return Err(ErrorKind::Dimension { routine: ROUTINE, dimension, value, allowed }.into());
+        }
+        check(ROUTINE, "x", &input, x)?;
+        check(ROUTINE, "w", &filter, w)?;
+        check(ROUTINE, "y", &self.output(), y)
+    }
+}
+
+/// `y = x * w`, the convolution of each image with each filter: `cudnnConvolutionForward`.
+///
+/// By the algorithm `IMPLICIT_PRECOMP_GEMM`, or `IMPLICIT_GEMM` where cuDNN has not that: both are deterministic, and add the products
+/// without transforming them.
+///
+/// # Errors
+/// A slice is not as long as `convolution` says, or its sizes do not fit together; no cuDNN, or it fails.
+pub fn convolution(
+    queue: &Enqueue<'_>,
+    convolution: Convolution,
+    x: DeviceSlice<'_, f32>,
+    w: DeviceSlice<'_, f32>,
+    y: DeviceSliceOut<'_, f32>,
+) -> Result<()> {
+    convolution.check(x.len(), w.len(), y.len())?;
+    if queue.device().is_simulated() {
+        return queue.simulate((x, w, y), move |(x, w, y)| host::convolution(&convolution, x, w, y));
+    }
+    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    let [x_at, w_at, y_at] = [x.address(), w.address(), y.address()].map(DevicePtr);
+    let empty = [x.is_empty() || w.is_empty(), y.is_empty()];
+    queue.admit(&(x, w, y).raw().accesses())?;
+    match empty {
+        [_, true] => Ok(()),
+        // A sum of nothing.
+        [true, false] => {
+            let len = convolution.output().iter().product::<usize>();
+            queue.clear(y_at.0, len * size_of::<f32>())
+        }
+        [false, false] => {
+            let mut handle = queue.state(|| Handle::new(stream))?;
+            // SAFETY: the slices are the run's and as long as `convolution` says, which was checked.
+            queue.library(|| unsafe { handle.convolution(queue, &convolution, x_at, w_at, y_at) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum, element by element, with the sizes as they are.
+    fn naive(of: &Convolution, x: &[f32], w: &[f32]) -> Vec<f64> {
+        let [images, channels, height, width] = of.input;
+        let [filters, group, rows, columns] = of.filter;
+        let [_, _, out_height, out_width] = of.output();
+        let at = |n: usize, c: usize, i: isize, j: isize| {
+            let inside = (0..height as isize).contains(&i) && (0..width as isize).contains(&j);
+            let flat = || ((n * channels + c) * height + i as usize) * width + j as usize;
+            if inside { f64::from(x[flat()]) } else { 0.0 }
+        };
+        let mut y = Vec::new();
+        for n in 0..images {
+            for k in 0..filters {
+                let first = k * of.groups / filters * group;
+                for p in 0..out_height {
+                    for q in 0..out_width {
+                        let mut sum = 0.0;
+                        for c in 0..group {
+                            for r in 0..rows {
+                                for s in 0..columns {
+                                    let i = (p * of.stride[0] + r * of.dilation[0]) as isize
+                                        - of.padding[0] as isize;
+                                    let j = (q * of.stride[1] + s * of.dilation[1]) as isize
+                                        - of.padding[1] as isize;
+                                    let w = w[((k * group + c) * rows + r) * columns + s];
+                                    sum += at(n, first + c, i, j) * f64::from(w);
+                                }
+                            }
+                        }
+                        y.push(sum);
+                    }
+                }
+            }
+        }
+        y
+    }
+
+    #[test]
+    fn it_is_the_definition() {
+        let shapes = [
+            Convolution::new([2, 3, 7, 9], [4, 3, 3, 2]),
+            Convolution::new([2, 3, 7, 9], [4, 3, 3, 3]).padding([1, 2]),
+            Convolution::new([1, 2, 8, 5], [2, 2, 3, 3]).padding([1, 1]).stride([2, 3]),
+            Convolution::new([1, 2, 9, 9], [3, 2, 3, 2]).dilation([3, 2]).padding([2, 0]),
+            Convolution::new([2, 6, 5, 4], [4, 3, 2, 2]).groups(2),
+            Convolution::new([2, 4, 5, 4], [8, 1, 3, 3]).groups(4).padding([1, 1]),
+            Convolution::new([3, 5, 1, 1], [2, 5, 1, 1]),
+            Convolution::new([1, 1, 1, 1], [1, 1, 3, 3]).padding([1, 1]),
+            Convolution::new([1, 1, 2, 2], [1, 1, 2, 2]).padding([5, 5]),
+        ];
+        for shape in shapes {
+            let len = |sizes: [usize; 4]| sizes.iter().product::<usize>();
+            // Numbers whose products and sums are exact.
+            let x: Vec<f32> = (0..len(shape.input)).map(|i| (i * 37 % 101) as f32 / 8.0 - 6.0).collect();
+            let w: Vec<f32> = (0..len(shape.filter)).map(|i| (i * 53 % 23) as f32 / 4.0 - 3.0).collect();
+            let mut y = vec![f32::NAN; len(shape.output())];
+            shape.check(x.len(), w.len(), y.len()).expect("the sizes fit together");
+            host::convolution(&shape, &x, &w, &mut y);
+            let y: Vec<f64> = y.into_iter().map(f64::from).collect();
+            assert_eq!(y, naive(&shape, &x, &w), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_nothing_are_zero() {
+        let none = Convolution::new([2, 0, 3, 3], [4, 0, 2, 2]);
+        none.check(0, 0, 32).expect("no channels");
+        let mut y = [f32::NAN; 32];
+        host::convolution(&none, &[], &[], &mut y);
+        assert_eq!(y, [0.0; 32]);
+        for nothing in [
+            Convolution::new([0, 1, 3, 3], [4, 1, 2, 2]),
+            Convolution::new([2, 1, 3, 3], [0, 1, 2, 2]),
+            Convolution::new([2, 1, 1, 3], [4, 1, 2, 2]),
+        ] {
+            let len = |sizes: [usize; 4]| sizes.iter().product::<usize>();
+            let (x, w) = (vec![1.0; len(nothing.input)], vec![1.0; len(nothing.filter)]);
+            nothing.check(x.len(), w.len(), 0).expect("nothing");
+            host::convolution(&nothing, &x, &w, &mut []);
+        }
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_refused() {
+        let good = Convolution::new([2, 6, 5, 4], [4, 3, 2, 2]).groups(2);
+        let refused = |shape: Convolution, x, w, y| shape.check(x, w, y).expect_err("refused").to_string();
+        let text = "`convolution`: `x` is 2 x 6 x 5 x 4, which takes 240 elements, but it has 239";
+        assert_eq!(refused(good, 239, 48, 96), text);
+        let text = "`convolution`: `y` is 2 x 4 x 4 x 3, which takes 96 elements, but it has 95";
+        assert_eq!(refused(good, 240, 48, 95), text);
+        let text = "`convolution`: the channels of a filter is 3, but it must be the input's 6 channels divided by the 1 groups";
+        assert_eq!(refused(good.groups(1), 240, 48, 96), text);
+        let text = "`convolution`: the number of filters is 4, but it must be a multiple of the 3 groups";
+        assert_eq!(refused(good.groups(3), 240, 48, 96), text);
+        let text = "`convolution`: the vertical stride is 0, but it must be at least 1";
+        assert_eq!(refused(good.stride([0, 1]), 240, 48, 96), text);
+        let huge = Convolution::new([usize::MAX, usize::MAX, 3, 3], [1, usize::MAX, 3, 3]);
+        assert!(huge.check(0, 0, 0).is_err());
+        let far = Convolution::new([1, 1, 3, 3], [1, 1, 3, 3]).padding([usize::MAX, 0]);
+        assert!(far.check(9, 9, 9).is_err());
+    }
+}

@@ -1,0 +1,434 @@
+//! [`Handle`]: cuDNN's, with its descriptors and workspace, one for each ring slot and stream.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::cudnn::sys::{
+    self, cudaStream_t, cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnConvolutionDescriptor_t,
+    cudnnConvolutionFwdAlgo_t, cudnnConvolutionMode_t, cudnnDataType_t, cudnnFilterDescriptor_t,
+    cudnnHandle_t, cudnnMathType_t, cudnnNanPropagation_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t,
+    cudnnTensorDescriptor_t, cudnnTensorFormat_t,
+};
+
+use super::{Activation, Convolution};
+use crate::cuda::table::{functions, symbol};
+use crate::driver::DevicePtr;
+use crate::error::{Error, ErrorKind, Result};
+use crate::libraries::{Library, Workspace};
+use crate::pipeline::Enqueue;
+
+static LIBRARY: Library =
+    Library::new("cuDNN", "cudnn", [9, 9, 8], "nvidia-cudnn-cu13` or `nvidia-cudnn-cu12");
+
+functions! {
+    /// What cuDNN 8 and 9 have, with the same signatures.
+    struct Functions, bindings sys, code cudnnStatus_t, error Error;
+    fn cudnnCreate(handle: *mut cudnnHandle_t);
+    fn cudnnDestroy(handle: cudnnHandle_t);
+    fn cudnnSetStream(handle: cudnnHandle_t, stream: cudaStream_t);
+    fn cudnnCreateTensorDescriptor(tensor: *mut cudnnTensorDescriptor_t);
+    fn cudnnDestroyTensorDescriptor(tensor: cudnnTensorDescriptor_t);
+    fn cudnnSetTensor4dDescriptor(
+        tensor: cudnnTensorDescriptor_t,
+        format: cudnnTensorFormat_t,
+        element: cudnnDataType_t,
+        n: c_int,
+        c: c_int,
+        h: c_int,
+        w: c_int,
+    );
+    fn cudnnCreateFilterDescriptor(filter: *mut cudnnFilterDescriptor_t);
+    fn cudnnDestroyFilterDescriptor(filter: cudnnFilterDescriptor_t);
+    fn cudnnSetFilter4dDescriptor(
+        filter: cudnnFilterDescriptor_t,
+        element: cudnnDataType_t,
+        format: cudnnTensorFormat_t,
+        k: c_int,
+        c: c_int,
+        h: c_int,
+        w: c_int,
+    );
+    fn cudnnCreateConvolutionDescriptor(convolution: *mut cudnnConvolutionDescriptor_t);
+    fn cudnnDestroyConvolutionDescriptor(convolution: cudnnConvolutionDescriptor_t);
+    fn cudnnSetConvolution2dDescriptor(
+        convolution: cudnnConvolutionDescriptor_t,
+        pad_h: c_int,
+        pad_w: c_int,
+        stride_h: c_int,
+        stride_w: c_int,
+        dilation_h: c_int,
+        dilation_w: c_int,
+        mode: cudnnConvolutionMode_t,
+        compute: cudnnDataType_t,
+    );
+    fn cudnnSetConvolutionGroupCount(convolution: cudnnConvolutionDescriptor_t, groups: c_int);
+    fn cudnnSetConvolutionMathType(convolution: cudnnConvolutionDescriptor_t, math: cudnnMathType_t);
+    fn cudnnGetConvolutionForwardWorkspaceSize(
+        handle: cudnnHandle_t,
+        x: cudnnTensorDescriptor_t,
+        w: cudnnFilterDescriptor_t,
+        convolution: cudnnConvolutionDescriptor_t,
+        y: cudnnTensorDescriptor_t,
+        algorithm: cudnnConvolutionFwdAlgo_t,
+        bytes: *mut usize,
+    );
+    fn cudnnConvolutionForward(
+        handle: cudnnHandle_t,
+        alpha: *const c_void,
+        x_descriptor: cudnnTensorDescriptor_t,
+        x: *const c_void,
+        w_descriptor: cudnnFilterDescriptor_t,
+        w: *const c_void,
+        convolution: cudnnConvolutionDescriptor_t,
+        algorithm: cudnnConvolutionFwdAlgo_t,
+        workspace: *mut c_void,
+        workspace_bytes: usize,
+        beta: *const c_void,
+        y_descriptor: cudnnTensorDescriptor_t,
+        y: *mut c_void,
+    );
+    fn cudnnCreateActivationDescriptor(activation: *mut cudnnActivationDescriptor_t);
+    fn cudnnDestroyActivationDescriptor(activation: cudnnActivationDescriptor_t);
+    fn cudnnSetActivationDescriptor(
+        activation: cudnnActivationDescriptor_t,
+        mode: cudnnActivationMode_t,
+        nan: cudnnNanPropagation_t,
+        coefficient: f64,
+    );
+    fn cudnnActivationForward(
+        handle: cudnnHandle_t,
+        activation: cudnnActivationDescriptor_t,
+        alpha: *const c_void,
+        x_descriptor: cudnnTensorDescriptor_t,
+        x: *const c_void,
+        beta: *const c_void,
+        y_descriptor: cudnnTensorDescriptor_t,
+        y: *mut c_void,
+    );
+    fn cudnnAddTensor(
+        handle: cudnnHandle_t,
+        alpha: *const c_void,
+        a_descriptor: cudnnTensorDescriptor_t,
+        a: *const c_void,
+        beta: *const c_void,
+        c_descriptor: cudnnTensorDescriptor_t,
+        c: *mut c_void,
+    );
+    fn cudnnSoftmaxForward(
+        handle: cudnnHandle_t,
+        algorithm: cudnnSoftmaxAlgorithm_t,
+        mode: cudnnSoftmaxMode_t,
+        alpha: *const c_void,
+        x_descriptor: cudnnTensorDescriptor_t,
+        x: *const c_void,
+        beta: *const c_void,
+        y_descriptor: cudnnTensorDescriptor_t,
+        y: *mut c_void,
+    );
+}
+
+impl Functions {
+    fn get() -> Result<&'static Self> {
+        static FUNCTIONS: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
+        LIBRARY.table(&FUNCTIONS, Self::find)
+    }
+
+    #[cold]
+    fn error(&self, function: &'static str, code: u32) -> Error {
+        LIBRARY.failed(function, status(code).unwrap_or("an unknown status"), code)
+    }
+}
+
+/// cuDNN's name for one of its codes, which were numbered anew in version 9.
+fn status(code: u32) -> Option<&'static str> {
+    type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
+    let library = LIBRARY.get().ok()?;
+    // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
+    let describe = unsafe { symbol::<ErrorString>(library, "cudnnGetErrorString") }?;
+    // SAFETY: the function takes any code.
+    let text = unsafe { describe(code) };
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: the text is a NUL-terminated string of the library's, which is never unloaded.
+    unsafe { CStr::from_ptr(text) }.to_str().ok()
+}
+
+/// A handle, its descriptors, which each call sets, and its workspace.
+pub(super) struct Handle {
+    functions: &'static Functions,
+    raw: cudnnHandle_t,
+    x: cudnnTensorDescriptor_t,
+    y: cudnnTensorDescriptor_t,
+    w: cudnnFilterDescriptor_t,
+    convolution: cudnnConvolutionDescriptor_t,
+    activation: cudnnActivationDescriptor_t,
+    workspace: Workspace,
+    /// How each convolution that came here is computed. To find out may take cuDNN milliseconds.
+    known: Vec<Known>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    convolution: Convolution,
+    algorithm: cudnnConvolutionFwdAlgo_t,
+    workspace: usize,
+}
+
+// SAFETY: a handle of cuDNN's and its descriptors may be used by any thread, one at a time; to use them takes the state, which a
+// routine has for itself.
+unsafe impl Send for Handle {}
+
+impl Handle {
+    pub(super) fn new(stream: *mut c_void) -> Result<Self> {
+        let functions = Functions::get()?;
+        let mut handle = Self {
+            functions,
+            raw: ptr::null_mut(),
+            x: ptr::null_mut(),
+            y: ptr::null_mut(),
+            w: ptr::null_mut(),
+            convolution: ptr::null_mut(),
+            activation: ptr::null_mut(),
+            workspace: Workspace::new("the workspace of cuDNN"),
+            known: Vec::new(),
+        };
+        // SAFETY: each is a place for the result; the stream is the one whose state this is.
+        unsafe {
+            functions.cudnnCreate(&mut handle.raw)?;
+            functions.cudnnSetStream(handle.raw, stream.cast())?;
+            functions.cudnnCreateTensorDescriptor(&mut handle.x)?;
+            functions.cudnnCreateTensorDescriptor(&mut handle.y)?;
+            functions.cudnnCreateFilterDescriptor(&mut handle.w)?;
+            functions.cudnnCreateConvolutionDescriptor(&mut handle.convolution)?;
+            functions.cudnnCreateActivationDescriptor(&mut handle.activation)?;
+        }
+        Ok(handle)
+    }
+
+    fn set_tensor(&self, tensor: cudnnTensorDescriptor_t, sizes: [usize; 4]) -> Result<()> {
+        let [n, c, h, w] = sizes.map(int);
+        let (format, element) = (cudnnTensorFormat_t::CUDNN_TENSOR_NCHW, cudnnDataType_t::CUDNN_DATA_FLOAT);
+        // SAFETY: the descriptor is live.
+        unsafe { self.functions.cudnnSetTensor4dDescriptor(tensor, format, element, n, c, h, w) }
+    }
+
+    /// # Safety
+    /// The memory is as the sizes say, which fit together and are not zero, and stays until the stream has got past this.
+    pub(super) unsafe fn convolution(
+        &mut self,
+        queue: &Enqueue<'_>,
+        convolution: &Convolution,
+        x: DevicePtr,
+        w: DevicePtr,
+        y: DevicePtr,
+    ) -> Result<()> {
+        self.describe(convolution)?;
+        let Known { algorithm, workspace: bytes, .. } = self.plan(convolution)?;
+        let workspace = self.workspace.get(queue, bytes)?;
+        // SAFETY: handle and descriptors are live; the memory is the caller's promise, and the workspace is kept with the handle,
+        // and no other stream uses it.
+        unsafe {
+            self.functions.cudnnConvolutionForward(
+                self.raw,
+                number(&1.0),
+                self.x,
+                pointer(x),
+                self.w,
+                pointer(w),
+                self.convolution,
+                algorithm,
+                pointer(workspace),
+                bytes,
+                number(&0.0),
+                self.y,
+                pointer(y),
+            )
+        }
+    }
+
+    /// Sets the descriptors.
+    fn describe(&self, convolution: &Convolution) -> Result<()> {
+        let Convolution { input, filter, padding, stride, dilation, groups, tf32 } = *convolution;
+        self.set_tensor(self.x, input)?;
+        self.set_tensor(self.y, convolution.output())?;
+        let (format, element) = (cudnnTensorFormat_t::CUDNN_TENSOR_NCHW, cudnnDataType_t::CUDNN_DATA_FLOAT);
+        let [k, c, h, w] = filter.map(int);
+        let ([pad_h, pad_w], [stride_h, stride_w]) = (padding.map(int), stride.map(int));
+        let [dilation_h, dilation_w] = dilation.map(int);
+        let mode = cudnnConvolutionMode_t::CUDNN_CROSS_CORRELATION;
+        // The default lets Ampere and later round to TF32.
+        let math = if tf32 { cudnnMathType_t::CUDNN_DEFAULT_MATH } else { cudnnMathType_t::CUDNN_FMA_MATH };
+        let of = self.convolution;
+        // SAFETY: the descriptors are live.
+        unsafe {
+            self.functions.cudnnSetFilter4dDescriptor(self.w, element, format, k, c, h, w)?;
+            self.functions.cudnnSetConvolution2dDescriptor(
+                of, pad_h, pad_w, stride_h, stride_w, dilation_h, dilation_w, mode, element,
+            )?;
+            self.functions.cudnnSetConvolutionGroupCount(of, int(groups))?;
+            self.functions.cudnnSetConvolutionMathType(of, math)
+        }
+    }
+
+    /// The algorithm for what the descriptors say, and the workspace that it takes.
+    fn plan(&mut self, convolution: &Convolution) -> Result<Known> {
+        if let Some(known) = self.known.iter().find(|known| known.convolution == *convolution) {
+            return Ok(*known);
+        }
+        let precomputed = cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+        let plain = cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
+        let (algorithm, workspace) = match self.workspace_of(precomputed) {
+            Ok(bytes) => (precomputed, bytes),
+            Err(error) if is_unsupported(&error) => (plain, self.workspace_of(plain)?),
+            Err(error) => return Err(error),
+        };
+        let known = Known { convolution: *convolution, algorithm, workspace };
+        self.known.push(known);
+        Ok(known)
+    }
+
+    fn workspace_of(&self, algorithm: cudnnConvolutionFwdAlgo_t) -> Result<usize> {
+        let mut bytes = 0;
+        // SAFETY: handle and descriptors are live, `bytes` is a place for the result.
+        unsafe {
+            self.functions.cudnnGetConvolutionForwardWorkspaceSize(
+                self.raw,
+                self.x,
+                self.w,
+                self.convolution,
+                self.y,
+                algorithm,
+                &mut bytes,
+            )
+        }?;
+        Ok(bytes)
+    }
+
+    /// # Safety
+    /// `y` is memory of `len` elements, at least one, that stays until the stream has got past this.
+    pub(super) unsafe fn activation(
+        &mut self,
+        activation: Activation,
+        y: DevicePtr,
+        len: usize,
+    ) -> Result<()> {
+        let (mode, coefficient) = match activation {
+            Activation::Relu => (cudnnActivationMode_t::CUDNN_ACTIVATION_RELU, 0.0),
+            Activation::ClippedRelu { ceiling } => {
+                (cudnnActivationMode_t::CUDNN_ACTIVATION_CLIPPED_RELU, ceiling)
+            }
+            Activation::Sigmoid => (cudnnActivationMode_t::CUDNN_ACTIVATION_SIGMOID, 0.0),
+            Activation::Tanh => (cudnnActivationMode_t::CUDNN_ACTIVATION_TANH, 0.0),
+            Activation::Elu { alpha } => (cudnnActivationMode_t::CUDNN_ACTIVATION_ELU, alpha),
+        };
+        self.set_tensor(self.y, [1, 1, 1, len])?;
+        let nan = cudnnNanPropagation_t::CUDNN_PROPAGATE_NAN;
+        let (of, tensor, y) = (self.activation, self.y, pointer(y));
+        // SAFETY: handle and descriptors are live; the memory is the caller's promise, and may be input and output at once.
+        unsafe {
+            self.functions.cudnnSetActivationDescriptor(of, mode, nan, coefficient.into())?;
+            self.functions.cudnnActivationForward(
+                self.raw,
+                of,
+                number(&1.0),
+                tensor,
+                y,
+                number(&0.0),
+                tensor,
+                y,
+            )
+        }
+    }
+
+    /// # Safety
+    /// `y` is memory of these images, channels and places, `bias` of these channels; none of them is zero. Both stay until the stream
+    /// has got past this.
+    pub(super) unsafe fn bias(&mut self, sizes: [usize; 3], bias: DevicePtr, y: DevicePtr) -> Result<()> {
+        let [images, channels, places] = sizes;
+        self.set_tensor(self.x, [1, channels, 1, 1])?;
+        self.set_tensor(self.y, [images, channels, places, 1])?;
+        let one = number(&1.0);
+        // SAFETY: handle and descriptors are live; the memory is the caller's promise.
+        unsafe {
+            self.functions.cudnnAddTensor(self.raw, one, self.x, pointer(bias), one, self.y, pointer(y))
+        }
+    }
+
+    /// # Safety
+    /// `y` is memory of these groups, classes and places, none of them zero, that stays until the stream has got past this.
+    pub(super) unsafe fn softmax(&mut self, sizes: [usize; 3], log: bool, y: DevicePtr) -> Result<()> {
+        let [groups, classes, places] = sizes;
+        self.set_tensor(self.y, [groups, classes, places, 1])?;
+        let algorithm = match log {
+            true => cudnnSoftmaxAlgorithm_t::CUDNN_SOFTMAX_LOG,
+            false => cudnnSoftmaxAlgorithm_t::CUDNN_SOFTMAX_ACCURATE,
+        };
+        let mode = match places {
+            1 => cudnnSoftmaxMode_t::CUDNN_SOFTMAX_MODE_INSTANCE,
+            _ => cudnnSoftmaxMode_t::CUDNN_SOFTMAX_MODE_CHANNEL,
+        };
+        let (tensor, y) = (self.y, pointer(y));
+        // SAFETY: handle and descriptors are live; the memory is the caller's promise, and may be input and output at once.
+        unsafe {
+            self.functions.cudnnSoftmaxForward(
+                self.raw,
+                algorithm,
+                mode,
+                number(&1.0),
+                tensor,
+                y,
+                number(&0.0),
+                tensor,
+                y,
+            )
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let functions = self.functions;
+        // SAFETY: each is destroyed here only, if it was made, after its work has completed, with the handle's context current: the
+        // pipeline sees to that. One that cannot be destroyed is leaked.
+        unsafe {
+            if !self.activation.is_null() {
+                let _ = functions.cudnnDestroyActivationDescriptor(self.activation);
+            }
+            if !self.convolution.is_null() {
+                let _ = functions.cudnnDestroyConvolutionDescriptor(self.convolution);
+            }
+            if !self.w.is_null() {
+                let _ = functions.cudnnDestroyFilterDescriptor(self.w);
+            }
+            for tensor in [self.y, self.x] {
+                if !tensor.is_null() {
+                    let _ = functions.cudnnDestroyTensorDescriptor(tensor);
+                }
+            }
+            if !self.raw.is_null() {
+                let _ = functions.cudnnDestroy(self.raw);
+            }
+        }
+    }
+}
+
+/// Whether cuDNN has not this algorithm for these sizes: 9 in version 8, 3000 and what follows in version 9.
+fn is_unsupported(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Library { code: 9 | 3000..4000, .. })
+}
+
+/// A size that was checked.
+fn int(size: usize) -> c_int {
+    size as c_int
+}
+
+/// A factor, as cuDNN takes them for `f32`.
+fn number(factor: &'static f32) -> *const c_void {
+    ptr::from_ref(factor).cast()
+}
+
+fn pointer(at: DevicePtr) -> *mut c_void {
+    ptr::with_exposed_provenance_mut(at.0 as usize)
+}

@@ -1,0 +1,217 @@
+//! Layers that work element by element, or on the classes of one: [`activation`], [`bias`] and [`softmax`].
+
+use super::handle::Handle;
+use super::{ELEMENTS, at_most, check, host};
+use crate::driver::DevicePtr;
+use crate::error::{Error, Result};
+use crate::launch::{DeviceSlice, DeviceSliceMut};
+use crate::pipeline::Enqueue;
+use crate::slices::{Slices, Views};
+
+/// What becomes of an element.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Activation {
+    /// `max(x, 0)`.
+    Relu,
+    /// `min(max(x, 0), ceiling)`.
+    ClippedRelu {
+        /// At least 0.
+        ceiling: f32,
+    },
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid,
+    /// `tanh(x)`.
+    Tanh,
+    /// `x`, but `alpha * (exp(x) - 1)` below 0.
+    Elu {
+        /// Minus the limit on the left.
+        alpha: f32,
+    },
+}
+
+/// Of what [`softmax`] makes probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Softmax {
+    /// Groups, classes of each, and elements from one class to the next.
+    sizes: [usize; 3],
+    log: bool,
+}
+
+impl Softmax {
+    /// Of each row, `[rows, classes]`: `CUDNN_SOFTMAX_MODE_INSTANCE`.
+    pub const fn rows(rows: usize, classes: usize) -> Self {
+        Self { sizes: [rows, classes, 1], log: false }
+    }
+
+    /// Of the channels at each place of each image, `[images, channels, height, width]`: `CUDNN_SOFTMAX_MODE_CHANNEL`. A place is one
+    /// of `height * width`.
+    pub const fn channels(images: usize, channels: usize, places: usize) -> Self {
+        Self { sizes: [images, channels, places], log: false }
+    }
+
+    /// Logarithms of the probabilities.
+    pub const fn log(self) -> Self {
+        Self { log: true, ..self }
+    }
+}
+
+/// Applies `activation` to each element of `y`: `cudnnActivationForward`.
+///
+/// # Errors
+/// A ceiling is not at least 0; no cuDNN, or it fails.
+pub fn activation(queue: &Enqueue<'_>, activation: Activation, y: DeviceSliceMut<'_, f32>) -> Result<()> {
+    if let Activation::ClippedRelu { ceiling } = activation
+        && (ceiling < 0.0 || ceiling.is_nan())
+    {
+        let reason = format!("the ceiling is {ceiling}, but it must be at least 0");
+        return Err(Error::routine("activation", reason));
+    }
+    if queue.device().is_simulated() {
+        return queue.simulate((y,), move |(y,)| host::activation(activation, y));
+    }
+    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    let (at, len) = (DevicePtr(y.address()), y.len());
+    queue.admit(&(y,).raw().accesses())?;
+    if len == 0 {
+        return Ok(());
+    }
+    let mut handle = queue.state(|| Handle::new(stream))?;
+    // Several tensors, if they are too many for one.
+    const MOST: usize = 1 << 28;
+    for start in (0..len).step_by(MOST) {
+        let part = MOST.min(len - start);
+        // SAFETY: these elements are in `y`, which is the run's, as was checked.
+        queue.library(|| unsafe {
+            handle.activation(activation, at.offset(start * size_of::<f32>()), part)
+        })?;
+    }
+    Ok(())
+}
+
+/// Adds to each channel of `y`, `[images, channels, height, width]` with `height * width` places, its `bias`: `cudnnAddTensor`.
+///
+/// # Errors
+/// `bias` has not `channels` elements, or `y` not `places` of each; no cuDNN, or it fails.
+pub fn bias(
+    queue: &Enqueue<'_>,
+    places: usize,
+    bias: DeviceSlice<'_, f32>,
+    y: DeviceSliceMut<'_, f32>,
+) -> Result<()> {
+    let channels = bias.len();
+    let images = y.len().checked_div(channels.saturating_mul(places)).unwrap_or(0);
+    check("bias", "y", &[images, channels, places], y.len())?;
+    if queue.device().is_simulated() {
+        return queue.simulate((bias, y), move |(bias, y)| host::bias(places, bias, y));
+    }
+    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    let [bias_at, y_at] = [bias.address(), y.address()].map(DevicePtr);
+    let empty = y.is_empty();
+    queue.admit(&(bias, y).raw().accesses())?;
+    if empty {
+        return Ok(());
+    }
+    let mut handle = queue.state(|| Handle::new(stream))?;
+    // SAFETY: the slices are the run's and as long as the sizes say, which was checked.
+    queue.library(|| unsafe { handle.bias([images, channels, places], bias_at, y_at) })
+}
+
+/// Makes probabilities of `y`: `exp(y)` divided by the sum over the classes, computed from the differences to the largest, so that
+/// nothing overflows (`CUDNN_SOFTMAX_ACCURATE`, `CUDNN_SOFTMAX_LOG`).
+///
+/// # Errors
+/// `y` is not as long as `softmax` says; no cuDNN, or it fails.
+pub fn softmax(queue: &Enqueue<'_>, softmax: Softmax, y: DeviceSliceMut<'_, f32>) -> Result<()> {
+    let Softmax { sizes: [groups, classes, step], log } = softmax;
+    check("softmax", "y", &softmax.sizes, y.len())?;
+    for (dimension, value) in [("the groups", groups), ("the classes", classes), ("the places", step)] {
+        at_most("softmax", dimension, value, ELEMENTS)?;
+    }
+    if queue.device().is_simulated() {
+        return queue.simulate((y,), move |(y,)| host::softmax(classes, step, log, y));
+    }
+    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    let (at, empty) = (DevicePtr(y.address()), y.is_empty());
+    queue.admit(&(y,).raw().accesses())?;
+    if empty {
+        return Ok(());
+    }
+    let mut handle = queue.state(|| Handle::new(stream))?;
+    // SAFETY: `y` is the run's and as long as the sizes say, which was checked.
+    queue.library(|| unsafe { handle.softmax(softmax.sizes, log, at) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn activations_at_their_bends_and_far_out() {
+        let all = [f32::NEG_INFINITY, -100.0, -1.0, 0.0, 0.5, 2.0, 100.0, f32::INFINITY];
+        let of = |activation| all.map(|x| host::activated(activation, x));
+        let inf = f32::INFINITY;
+        assert_eq!(of(Activation::Relu), [0.0, 0.0, 0.0, 0.0, 0.5, 2.0, 100.0, inf]);
+        assert_eq!(of(Activation::ClippedRelu { ceiling: 1.5 }), [0.0, 0.0, 0.0, 0.0, 0.5, 1.5, 1.5, 1.5]);
+        let sigmoid = of(Activation::Sigmoid);
+        assert_eq!([sigmoid[0], sigmoid[3], sigmoid[7]], [0.0, 0.5, 1.0]);
+        assert!((sigmoid[2] - 0.268_941_42).abs() < 1e-7 && sigmoid[1] < 1e-43);
+        assert_eq!(of(Activation::Tanh)[7], 1.0);
+        let elu = of(Activation::Elu { alpha: 2.0 });
+        assert_eq!([elu[0], elu[3], elu[5]], [-2.0, 0.0, 2.0]);
+        assert!((elu[2] + 1.264_241_1).abs() < 1e-6);
+    }
+
+    #[test]
+    fn nan_stays_nan() {
+        let activations = [
+            Activation::Relu,
+            Activation::ClippedRelu { ceiling: 1.0 },
+            Activation::Sigmoid,
+            Activation::Tanh,
+            Activation::Elu { alpha: 1.0 },
+        ];
+        for activation in activations {
+            assert!(host::activated(activation, f32::NAN).is_nan(), "{activation:?}");
+        }
+        let mut y = [1.0, f32::NAN, 2.0, 0.0, 0.0, 0.0];
+        host::softmax(3, 1, false, &mut y);
+        assert!(y[..3].iter().all(|y| y.is_nan()), "{y:?}");
+        assert!(y[3..].iter().all(|y| (y - 1.0 / 3.0).abs() < 1e-7), "{y:?}");
+    }
+
+    #[test]
+    fn probabilities_add_up_to_1_and_keep_their_ratios() {
+        for (groups, classes, step) in [(3, 5, 1), (2, 4, 6), (1, 1, 3), (4, 1, 1)] {
+            let x: Vec<f32> = (0..groups * classes * step).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
+            let (mut y, mut log) = (x.clone(), x.clone());
+            host::softmax(classes, step, false, &mut y);
+            host::softmax(classes, step, true, &mut log);
+            for group in 0..groups {
+                for place in 0..step {
+                    let at = |class: usize| (group * classes + class) * step + place;
+                    let sum: f64 = (0..classes).map(|class| f64::from(y[at(class)])).sum();
+                    assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+                    for class in 0..classes {
+                        let difference = f64::from(x[at(class)]) - f64::from(x[at(0)]);
+                        assert!(
+                            (f64::from(log[at(class)]) - f64::from(log[at(0)]) - difference).abs() < 1e-4
+                        );
+                        assert!((f64::from(log[at(class)]).exp() - f64::from(y[at(class)])).abs() < 1e-5);
+                    }
+                }
+            }
+        }
+        let mut far = [1000.0, 1000.0];
+        host::softmax(2, 1, false, &mut far);
+        assert_eq!(far, [0.5, 0.5]);
+        host::softmax(0, 1, false, &mut []);
+    }
+
+    #[test]
+    fn biases_go_by_the_channel() {
+        let mut y = [0.0; 12];
+        host::bias(2, &[1.0, 2.0, 3.0], &mut y);
+        assert_eq!(y, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
+        host::bias(0, &[], &mut []);
+    }
+}

@@ -1,0 +1,301 @@
+//! cuFFT: discrete Fourier transforms.
+//!
+//! [`forward`] and [`inverse`] transform every signal of a buffer, between real or complex numbers and a complex spectrum. An
+//! [`Fft`] says what a signal is: one to three dimensions, and how many of them stand one after another.
+//!
+//! ```
+//! use thalweg::cufft::{self, Complex, Fft};
+//! use thalweg::prelude::*;
+//! use thalweg::Spec;
+//!
+//! stream_pipeline! {
+//!     /// The spectra of signals of 8 samples.
+//!     pipeline Spectra {
+//!         input signal: [f32; 8];
+//!         output spectrum: [Complex<f32>; 5];
+//!         device ds: [Complex<f32>; 5];
+//!         chunk c = auto;
+//!         stage load { copy signal -> dx; }
+//!         stage transform { call cufft::forward(Fft::r2c(8).batch(c.len), &dx, out ds); }
+//!         stage store { copy ds -> spectrum; }
+//!     }
+//! }
+//!
+//! let signal = [1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0, 0.0];
+//! let mut spectrum = [Complex::default(); 5];
+//! Spectra::new(&Device::simulated(Spec::default()))?.run(&signal, &mut spectrum)?;
+//! assert_eq!(spectrum.map(|s| s.norm().round()), [0.0, 0.0, 4.0, 0.0, 0.0]);
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+//!
+//! As in cuFFT nothing is divided by the number of elements, on either device: there and back again multiplies a signal by it.
+//!
+//! A plan is made when a shape first comes to a ring slot's stream, and kept with its tables; all plans of one slot and stream
+//! share one work area. Making one may wait for the GPU, so a pipeline's first chunks take longer, and a batch that differs
+//! from chunk to chunk costs a plan each time.
+
+mod host;
+mod plan;
+mod shape;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+use cudarc::cufft::sys::cufftType as Transform;
+/// A complex number: `re` and `im`, one after the other.
+pub use num_complex::Complex;
+use rustfft::FftDirection;
+pub use shape::Sizes;
+
+use crate::error::Result;
+use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::pipeline::Enqueue;
+use plan::{Input, Work, transform};
+use shape::Shape;
+
+/// What is transformed: signals of one, two or three dimensions, all of the same size, one after another.
+///
+/// The last dimension's elements lie side by side, as in C. `K` tells whether signals are complex or real.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fft<K> {
+    shape: Shape,
+    kind: PhantomData<K>,
+}
+
+/// Between complex signals and spectra of the same size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum C2c {}
+
+/// Between real signals and the half of their spectra that is not the conjugate of the other: where the signal's last dimension
+/// is `n`, the spectrum's is `n / 2 + 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum R2c {}
+
+impl Fft<C2c> {
+    /// One transform between a complex signal of these sizes and its spectrum.
+    pub fn c2c(sizes: impl Sizes) -> Self {
+        Self { shape: sizes.shape(), kind: PhantomData }
+    }
+}
+
+impl Fft<R2c> {
+    /// One transform between a real signal of these sizes and its spectrum.
+    pub fn r2c(sizes: impl Sizes) -> Self {
+        Self { shape: sizes.shape(), kind: PhantomData }
+    }
+}
+
+impl<K> Fft<K> {
+    /// So many signals, one after another.
+    pub fn batch(mut self, batch: usize) -> Self {
+        self.shape.batch = batch;
+        self
+    }
+}
+
+impl<K> fmt::Debug for Fft<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Fft").field(&self.shape).finish()
+    }
+}
+
+/// A number that signals are made of: `f32`, `f64`, or [`Complex`] of them.
+pub trait Sample: Pod + sealed::Sample {
+    /// [`C2c`] or [`R2c`].
+    type Kind;
+    /// `f32` or `f64`.
+    type Real: Real;
+
+    /// The types of cuFFT's transforms, there and back.
+    #[doc(hidden)]
+    const TRANSFORMS: [Transform; 2];
+
+    #[doc(hidden)]
+    fn spectrum(shape: Shape) -> Shape;
+    #[doc(hidden)]
+    fn forward(shape: &Shape, signal: &[Self], spectrum: &mut [Complex<Self::Real>]);
+    #[doc(hidden)]
+    fn inverse(shape: &Shape, spectrum: &[Complex<Self::Real>], signal: &mut [Self]);
+}
+
+/// `f32` or `f64`.
+pub trait Real: Pod + sealed::Real {
+    /// The type of cuFFT's transform of complex numbers.
+    #[doc(hidden)]
+    const COMPLEX: Transform;
+}
+
+macro_rules! samples {
+    ($($real:ty, $complex:ident, $forward:ident, $inverse:ident;)*) => {$(
+        impl sealed::Real for $real {}
+        impl sealed::Sample for $real {}
+        impl sealed::Sample for Complex<$real> {}
+
+        impl Real for $real {
+            const COMPLEX: Transform = Transform::$complex;
+        }
+
+        impl Sample for $real {
+            type Kind = R2c;
+            type Real = $real;
+            const TRANSFORMS: [Transform; 2] = [Transform::$forward, Transform::$inverse];
+
+            fn spectrum(shape: Shape) -> Shape {
+                shape.half()
+            }
+
+            fn forward(shape: &Shape, signal: &[Self], spectrum: &mut [Complex<$real>]) {
+                host::real_to_complex(shape.sizes(), signal, spectrum);
+            }
+
+            fn inverse(shape: &Shape, spectrum: &[Complex<$real>], signal: &mut [Self]) {
+                host::complex_to_real(shape.sizes(), spectrum, signal);
+            }
+        }
+
+        impl Sample for Complex<$real> {
+            type Kind = C2c;
+            type Real = $real;
+            const TRANSFORMS: [Transform; 2] = [Transform::$complex; 2];
+
+            fn spectrum(shape: Shape) -> Shape {
+                shape
+            }
+
+            fn forward(shape: &Shape, signal: &[Self], spectrum: &mut [Self]) {
+                spectrum.copy_from_slice(signal);
+                host::complex(shape.sizes(), FftDirection::Forward, spectrum);
+            }
+
+            fn inverse(shape: &Shape, spectrum: &[Self], signal: &mut [Self]) {
+                signal.copy_from_slice(spectrum);
+                host::complex(shape.sizes(), FftDirection::Inverse, signal);
+            }
+        }
+    )*};
+}
+samples! {
+    f32, CUFFT_C2C, CUFFT_R2C, CUFFT_C2R;
+    f64, CUFFT_Z2Z, CUFFT_D2Z, CUFFT_Z2D;
+}
+
+/// From signals to their spectra: `spectrum[k] = sum of signal[j] * exp(-2 pi i j k / n)` in each dimension.
+///
+/// # Errors
+/// A slice is not as long as `fft` says; no cuFFT, or it fails.
+pub fn forward<S: Sample>(
+    queue: &Enqueue<'_>,
+    fft: Fft<S::Kind>,
+    signal: DeviceSlice<'_, S>,
+    spectrum: DeviceSliceOut<'_, Complex<S::Real>>,
+) -> Result<()> {
+    let shape = fft.shape;
+    shape.check("forward", "signal", signal.len())?;
+    S::spectrum(shape).check("forward", "spectrum", spectrum.len())?;
+    if queue.device().is_simulated() {
+        let body = move |(signal, spectrum): (&[S], &mut [_])| S::forward(&shape, signal, spectrum);
+        return queue.simulate((signal, spectrum), body);
+    }
+    let [kind, _] = S::TRANSFORMS;
+    let work = Work { shape, kind, direction: FftDirection::Forward, input: Input::Preserved };
+    transform(queue, work, signal.address(), spectrum.address(), (signal, spectrum))
+}
+
+/// From spectra to signals: `signal[j] = sum of spectrum[k] * exp(+2 pi i j k / n)` in each dimension, not divided by anything.
+///
+/// A spectrum of real signals must be one: what is its own conjugate by symmetry, as its first element is, has no imaginary part.
+/// What comes of another is unspecified. To make real signals cuFFT overwrites the spectrum, so it gets a copy;
+/// [`inverse_overwriting`] spares it.
+///
+/// # Errors
+/// As [`forward`].
+pub fn inverse<S: Sample>(
+    queue: &Enqueue<'_>,
+    fft: Fft<S::Kind>,
+    spectrum: DeviceSlice<'_, Complex<S::Real>>,
+    signal: DeviceSliceOut<'_, S>,
+) -> Result<()> {
+    let shape = fft.shape;
+    S::spectrum(shape).check("inverse", "spectrum", spectrum.len())?;
+    shape.check("inverse", "signal", signal.len())?;
+    if queue.device().is_simulated() {
+        let body = move |(spectrum, signal): (&[_], &mut [S])| S::inverse(&shape, spectrum, signal);
+        return queue.simulate((spectrum, signal), body);
+    }
+    let [_, kind] = S::TRANSFORMS;
+    let work = Work { shape, kind, direction: FftDirection::Inverse, input: Input::Preserved };
+    transform(queue, work, spectrum.address(), signal.address(), (spectrum, signal))
+}
+
+/// As [`inverse`], but leaves nothing of use in `spectrum`.
+///
+/// # Errors
+/// As [`forward`].
+pub fn inverse_overwriting<S: Sample>(
+    queue: &Enqueue<'_>,
+    fft: Fft<S::Kind>,
+    spectrum: DeviceSliceMut<'_, Complex<S::Real>>,
+    signal: DeviceSliceOut<'_, S>,
+) -> Result<()> {
+    let shape = fft.shape;
+    S::spectrum(shape).check("inverse_overwriting", "spectrum", spectrum.len())?;
+    shape.check("inverse_overwriting", "signal", signal.len())?;
+    if queue.device().is_simulated() {
+        // The spectrum is spoilt here too, so that no one comes to rely on it.
+        let body = move |(spectrum, signal): (&mut [Complex<S::Real>], &mut [S])| {
+            S::inverse(&shape, spectrum, signal);
+            spectrum.fill(<Complex<S::Real> as bytemuck::Zeroable>::zeroed());
+        };
+        return queue.simulate((spectrum, signal), body);
+    }
+    let [_, kind] = S::TRANSFORMS;
+    let work = Work { shape, kind, direction: FftDirection::Inverse, input: Input::Overwritten };
+    transform(queue, work, spectrum.address(), signal.address(), (spectrum, signal))
+}
+
+/// [`forward`] from complex signals to where they are.
+///
+/// # Errors
+/// As [`forward`].
+pub fn forward_in_place<T: Real>(
+    queue: &Enqueue<'_>,
+    fft: Fft<C2c>,
+    data: DeviceSliceMut<'_, Complex<T>>,
+) -> Result<()> {
+    in_place(queue, "forward_in_place", fft, FftDirection::Forward, data)
+}
+
+/// [`inverse`] from complex spectra to where they are.
+///
+/// # Errors
+/// As [`forward`].
+pub fn inverse_in_place<T: Real>(
+    queue: &Enqueue<'_>,
+    fft: Fft<C2c>,
+    data: DeviceSliceMut<'_, Complex<T>>,
+) -> Result<()> {
+    in_place(queue, "inverse_in_place", fft, FftDirection::Inverse, data)
+}
+
+fn in_place<T: Real>(
+    queue: &Enqueue<'_>,
+    routine: &'static str,
+    fft: Fft<C2c>,
+    direction: FftDirection,
+    data: DeviceSliceMut<'_, Complex<T>>,
+) -> Result<()> {
+    let shape = fft.shape;
+    shape.check(routine, "data", data.len())?;
+    if queue.device().is_simulated() {
+        let body = move |(data,): (&mut [_],)| host::complex(shape.sizes(), direction, data);
+        return queue.simulate((data,), body);
+    }
+    let work = Work { shape, kind: T::COMPLEX, direction, input: Input::Overwritten };
+    transform(queue, work, data.address(), data.address(), (data,))
+}
+
+mod sealed {
+    pub trait Sample {}
+    pub trait Real: rustfft::FftNum {}
+}

@@ -1,0 +1,338 @@
+//! [`Plans`]: cuFFT's, with the memory that they work in, for each ring slot and stream.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::cufft::sys::{
+    self, cudaStream_t, cufftComplex, cufftDoubleComplex, cufftDoubleReal, cufftHandle, cufftReal,
+    cufftType as Transform,
+};
+use rustfft::FftDirection;
+
+use super::shape::Shape;
+use crate::cuda::table::functions;
+use crate::driver::DevicePtr;
+use crate::error::{Error, Result};
+use crate::libraries::{Library, Workspace};
+use crate::pipeline::Enqueue;
+use crate::slices::{Slices, Views};
+
+static LIBRARY: Library = Library::new("cuFFT", "cufft", [12, 11, 10], "nvidia-cufft` or `nvidia-cufft-cu12");
+
+functions! {
+    /// What every cuFFT since that of CUDA 11.0 has.
+    struct Functions, bindings sys, code cufftResult, error Error;
+    fn cufftCreate(plan: *mut cufftHandle);
+    fn cufftDestroy(plan: cufftHandle);
+    fn cufftSetAutoAllocation(plan: cufftHandle, allocate: c_int);
+    fn cufftMakePlanMany64(
+        plan: cufftHandle,
+        rank: c_int,
+        sizes: *mut i64,
+        in_embedding: *mut i64,
+        in_stride: i64,
+        in_distance: i64,
+        out_embedding: *mut i64,
+        out_stride: i64,
+        out_distance: i64,
+        kind: Transform,
+        batch: i64,
+        work_bytes: *mut usize,
+    );
+    fn cufftSetStream(plan: cufftHandle, stream: cudaStream_t);
+    fn cufftSetWorkArea(plan: cufftHandle, work: *mut c_void);
+    fn cufftExecC2C(plan: cufftHandle, from: *mut cufftComplex, to: *mut cufftComplex, direction: c_int);
+    fn cufftExecR2C(plan: cufftHandle, from: *mut cufftReal, to: *mut cufftComplex);
+    fn cufftExecC2R(plan: cufftHandle, from: *mut cufftComplex, to: *mut cufftReal);
+    fn cufftExecZ2Z(
+        plan: cufftHandle,
+        from: *mut cufftDoubleComplex,
+        to: *mut cufftDoubleComplex,
+        direction: c_int,
+    );
+    fn cufftExecD2Z(plan: cufftHandle, from: *mut cufftDoubleReal, to: *mut cufftDoubleComplex);
+    fn cufftExecZ2D(plan: cufftHandle, from: *mut cufftDoubleComplex, to: *mut cufftDoubleReal);
+}
+
+impl Functions {
+    fn get() -> Result<&'static Self> {
+        static FUNCTIONS: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
+        LIBRARY.table(&FUNCTIONS, Self::find)
+    }
+
+    #[cold]
+    fn error(&self, function: &'static str, code: u32) -> Error {
+        LIBRARY.failed(function, status(code), code)
+    }
+}
+
+/// The name of a `cufftResult`, of any release: none was given a new meaning.
+fn status(code: u32) -> &'static str {
+    match code {
+        1 => "CUFFT_INVALID_PLAN",
+        2 => "CUFFT_ALLOC_FAILED",
+        3 => "CUFFT_INVALID_TYPE",
+        4 => "CUFFT_INVALID_VALUE",
+        5 => "CUFFT_INTERNAL_ERROR",
+        6 => "CUFFT_EXEC_FAILED",
+        7 => "CUFFT_SETUP_FAILED",
+        8 => "CUFFT_INVALID_SIZE",
+        9 => "CUFFT_UNALIGNED_DATA",
+        10 => "CUFFT_INCOMPLETE_PARAMETER_LIST",
+        11 => "CUFFT_INVALID_DEVICE",
+        12 => "CUFFT_PARSE_ERROR",
+        13 => "CUFFT_NO_WORKSPACE",
+        14 => "CUFFT_NOT_IMPLEMENTED",
+        15 => "CUFFT_LICENSE_ERROR",
+        16 => "CUFFT_NOT_SUPPORTED",
+        17 => "CUFFT_MISSING_DEPENDENCY",
+        18 => "CUFFT_NVRTC_FAILURE",
+        19 => "CUFFT_NVJITLINK_FAILURE",
+        20 => "CUFFT_NVSHMEM_FAILURE",
+        _ => "an unknown status",
+    }
+}
+
+/// Every plan that a slot's stream has needed. None is given up before all are: the GPU may still be at work with its tables.
+struct Plans {
+    functions: &'static Functions,
+    stream: *mut c_void,
+    plans: Vec<Plan>,
+    /// What the plans work in: one at a time, for they are of one stream.
+    work: Workspace,
+    /// Copies of what cuFFT would overwrite, or does not take where it is.
+    copies: Workspace,
+}
+
+struct Plan {
+    functions: &'static Functions,
+    shape: Shape,
+    kind: Transform,
+    handle: cufftHandle,
+    work_bytes: usize,
+}
+
+// SAFETY: cuFFT's plans belong to no thread; one is used by one thread at a time, for that takes the state, which a routine has for
+// itself. The stream is not used but by cuFFT.
+unsafe impl Send for Plans {}
+
+impl Plans {
+    fn new(stream: *mut c_void) -> Result<Self> {
+        Ok(Self {
+            functions: Functions::get()?,
+            stream,
+            plans: Vec::new(),
+            work: Workspace::new("the work area of cuFFT"),
+            copies: Workspace::new("the copies for cuFFT"),
+        })
+    }
+
+    /// The index of the plan.
+    fn find(&mut self, shape: Shape, kind: Transform) -> Result<usize> {
+        if let Some(index) = self.plans.iter().position(|plan| plan.shape == shape && plan.kind == kind) {
+            return Ok(index);
+        }
+        self.plans.push(Plan::new(self.functions, self.stream, shape, kind)?);
+        Ok(self.plans.len() - 1)
+    }
+}
+
+impl Plan {
+    fn new(
+        functions: &'static Functions,
+        stream: *mut c_void,
+        shape: Shape,
+        kind: Transform,
+    ) -> Result<Self> {
+        let mut handle = 0;
+        // SAFETY: `handle` is a place for the result.
+        unsafe { functions.cufftCreate(&mut handle) }?;
+        let mut plan = Self { functions, shape, kind, handle, work_bytes: 0 };
+        // A slice has all these elements, so that they are fewer than `i64::MAX`.
+        let mut sizes = [1; 3];
+        sizes.iter_mut().zip(shape.sizes()).for_each(|(size, of)| *size = *of as i64);
+        let (rank, none) = (shape.sizes().len() as c_int, ptr::null_mut());
+        // SAFETY: the plan is live. Without embeddings signals and spectra stand one after another, as the caller has checked. The
+        // stream is the one whose state this is.
+        unsafe {
+            functions.cufftSetAutoAllocation(handle, 0)?;
+            functions.cufftMakePlanMany64(
+                handle,
+                rank,
+                sizes.as_mut_ptr(),
+                none,
+                1,
+                0,
+                none,
+                1,
+                0,
+                kind,
+                shape.batch as i64,
+                &mut plan.work_bytes,
+            )?;
+            functions.cufftSetStream(handle, stream.cast())?;
+        }
+        Ok(plan)
+    }
+
+    /// # Safety
+    /// The memory is what the plan's shape and type say, and with `work` stays until its stream has got past this.
+    unsafe fn execute(
+        &self,
+        work: DevicePtr,
+        direction: FftDirection,
+        from: DevicePtr,
+        to: DevicePtr,
+    ) -> Result<()> {
+        let (functions, handle) = (self.functions, self.handle);
+        let direction = match direction {
+            FftDirection::Forward => -1,
+            FftDirection::Inverse => 1,
+        };
+        // SAFETY: the plan is live; the memory is the caller's promise, and of the type that `kind` says.
+        unsafe {
+            functions.cufftSetWorkArea(handle, pointer(work))?;
+            match self.kind {
+                Transform::CUFFT_C2C => functions.cufftExecC2C(handle, pointer(from), pointer(to), direction),
+                Transform::CUFFT_R2C => functions.cufftExecR2C(handle, pointer(from), pointer(to)),
+                Transform::CUFFT_C2R => functions.cufftExecC2R(handle, pointer(from), pointer(to)),
+                Transform::CUFFT_Z2Z => functions.cufftExecZ2Z(handle, pointer(from), pointer(to), direction),
+                Transform::CUFFT_D2Z => functions.cufftExecD2Z(handle, pointer(from), pointer(to)),
+                Transform::CUFFT_Z2D => functions.cufftExecZ2D(handle, pointer(from), pointer(to)),
+            }
+        }
+    }
+}
+
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // SAFETY: the plan is destroyed here only, after its work has completed, with its context current: the pipeline sees to
+        // that. One that cannot be destroyed is leaked.
+        let _ = unsafe { self.functions.cufftDestroy(self.handle) };
+    }
+}
+
+fn pointer<T>(at: DevicePtr) -> *mut T {
+    ptr::with_exposed_provenance_mut(at.0 as usize)
+}
+
+/// One call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work {
+    /// The signals'.
+    pub shape: Shape,
+    pub kind: Transform,
+    pub direction: FftDirection,
+    pub input: Input,
+}
+
+/// What becomes of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Input {
+    Preserved,
+    Overwritten,
+}
+
+impl Work {
+    /// The bytes of the input and of the output.
+    fn bytes(&self) -> [usize; 2] {
+        let len = |shape: Shape| shape.len().unwrap_or(0);
+        let (signal, half) = (len(self.shape), len(self.shape.half()));
+        match self.kind {
+            Transform::CUFFT_C2C => [8 * signal, 8 * signal],
+            Transform::CUFFT_R2C => [4 * signal, 8 * half],
+            Transform::CUFFT_C2R => [8 * half, 4 * signal],
+            Transform::CUFFT_Z2Z => [16 * signal, 16 * signal],
+            Transform::CUFFT_D2Z => [8 * signal, 16 * half],
+            Transform::CUFFT_Z2D => [16 * half, 8 * signal],
+        }
+    }
+
+    /// What addresses are multiples of: cuFFT takes real numbers where complex ones may be.
+    fn alignment(&self) -> u64 {
+        match self.kind {
+            Transform::CUFFT_C2C | Transform::CUFFT_R2C | Transform::CUFFT_C2R => 8,
+            Transform::CUFFT_Z2Z | Transform::CUFFT_D2Z | Transform::CUFFT_Z2D => 16,
+        }
+    }
+
+    /// Whether the input is copied, and the output.
+    fn copies(&self, from: DevicePtr, to: DevicePtr) -> [bool; 2] {
+        let aligned = |at: DevicePtr| at.0.is_multiple_of(self.alignment());
+        let overwrites = matches!(self.kind, Transform::CUFFT_C2R | Transform::CUFFT_Z2D);
+        [(overwrites && self.input == Input::Preserved) || !aligned(from), !aligned(to)]
+    }
+}
+
+/// Enqueues a transform. `memory` are the slices at `from` and `to`, whose lengths were checked.
+pub(super) fn transform(
+    queue: &Enqueue<'_>,
+    work: Work,
+    from: u64,
+    to: u64,
+    memory: impl Views,
+) -> Result<()> {
+    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    queue.admit(&memory.raw().accesses())?;
+    let (from, to) = (DevicePtr(from), DevicePtr(to));
+    let [from_bytes, to_bytes] = work.bytes();
+    if from_bytes == 0 {
+        return Ok(());
+    }
+    let mut plans = queue.state(|| Plans::new(stream))?;
+    let plan = plans.find(work.shape, work.kind)?;
+    let [copy_from, copy_to] = work.copies(from, to);
+    let (mut input, mut output) = (from, to);
+    if copy_from || copy_to {
+        let first = from_bytes.next_multiple_of(256);
+        let copies = plans.copies.get(queue, first + to_bytes)?;
+        if copy_from {
+            input = copies;
+            // SAFETY: `from` is the run's, as was checked, and the copies are kept with the plans; both have the bytes.
+            unsafe { queue.copy_on_device(input, from, from_bytes) }?;
+        }
+        if copy_to {
+            output = copies.offset(first);
+        }
+    }
+    let work_bytes = plans.plans[plan].work_bytes;
+    let work_area = plans.work.get(queue, work_bytes)?;
+    // SAFETY: the slices are the run's and as long as the shape says, which the caller has checked; the work area is kept with the
+    // plans, and no other stream uses it.
+    queue.library(|| unsafe { plans.plans[plan].execute(work_area, work.direction, input, output) })?;
+    if copy_to {
+        // SAFETY: as for the input.
+        unsafe { queue.copy_on_device(to, output, to_bytes) }?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sizes;
+    use super::*;
+
+    fn work(kind: Transform, input: Input) -> Work {
+        let mut shape = [3, 5].shape();
+        shape.batch = 2;
+        Work { shape, kind, direction: FftDirection::Forward, input }
+    }
+
+    #[test]
+    fn a_real_spectrum_has_half_the_elements() {
+        assert_eq!(work(Transform::CUFFT_C2C, Input::Preserved).bytes(), [240, 240]);
+        assert_eq!(work(Transform::CUFFT_R2C, Input::Preserved).bytes(), [120, 144]);
+        assert_eq!(work(Transform::CUFFT_Z2D, Input::Preserved).bytes(), [288, 240]);
+    }
+
+    #[test]
+    fn what_would_be_overwritten_or_stands_askew_is_copied() {
+        let copies = |kind, input, from, to| work(kind, input).copies(DevicePtr(from), DevicePtr(to));
+        assert_eq!(copies(Transform::CUFFT_C2C, Input::Preserved, 8, 16), [false, false]);
+        assert_eq!(copies(Transform::CUFFT_R2C, Input::Preserved, 4, 16), [true, false]);
+        assert_eq!(copies(Transform::CUFFT_C2R, Input::Preserved, 8, 16), [true, false]);
+        assert_eq!(copies(Transform::CUFFT_C2R, Input::Overwritten, 8, 16), [false, false]);
+        assert_eq!(copies(Transform::CUFFT_Z2D, Input::Overwritten, 16, 8), [false, true]);
+    }
+}

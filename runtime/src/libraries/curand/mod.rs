@@ -1,0 +1,170 @@
+//! cuRAND: random numbers, the same ones in every run.
+//!
+//! [`bits`], [`uniform`] and [`normal`] fill a buffer from a sequence of numbers that a seed stands for, beginning at a position
+//! in it ([`Philox`]). If the position is where the chunk begins, the result is one sequence over all chunks: neither the
+//! chunk's size, nor the ring's depth, nor the stream, nor the order in which the chunks are computed has to do with it.
+//!
+//! ```
+//! use thalweg::curand::{self, Philox};
+//! use thalweg::prelude::*;
+//! use thalweg::Spec;
+//!
+//! stream_pipeline! {
+//!     /// Uniform numbers in (0, 1].
+//!     pipeline Numbers {
+//!         param seed: u64;
+//!         output x: [f32];
+//!         device dx: [f32];
+//!         chunk c = auto;
+//!         stage make { call curand::uniform(Philox::new(seed).at(c.start), out dx); }
+//!         stage store { copy dx -> x; }
+//!     }
+//! }
+//!
+//! let device = Device::simulated(Spec::default());
+//! let (mut all, mut cut) = ([0.0; 1000], [0.0; 1000]);
+//! Numbers::new(&device)?.run(7, &mut all)?;
+//! Numbers::options(&device).chunk(13).build()?.run(7, &mut cut)?;
+//! assert_eq!(all, cut);
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+//!
+//! The generator is Philox4x32-10 (`CURAND_RNG_PSEUDO_PHILOX4_32_10`) in cuRAND's ordering `CURAND_ORDERING_PSEUDO_LEGACY`, which does
+//! not change from one release to another. The simulated device computes the same sequence: `bits` and `uniform` give the same
+//! bits as cuRAND, `normal` the same numbers up to the rounding of the sine, cosine and logarithm, which a GPU takes from
+//! fast approximations for `f32`.
+
+mod generator;
+mod host;
+
+use bytemuck::Pod;
+
+use crate::error::{ErrorKind, Result};
+use crate::launch::DeviceSliceOut;
+use crate::pipeline::Enqueue;
+use generator::{Kind, on_cuda};
+
+/// The last position of a sequence, and some more.
+const POSITIONS: u64 = 1 << 62;
+
+/// A sequence of random numbers, and a position in it.
+///
+/// Each type and distribution is a sequence of its own, made from the same bits: one element is one position, whatever its size. So
+/// two buffers that are to be independent take different seeds, or positions that are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Philox {
+    seed: u64,
+    position: u64,
+}
+
+impl Philox {
+    /// The beginning of the sequence of `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self { seed, position: 0 }
+    }
+
+    /// The element `position` of the sequence, counted from its beginning: `c.start` for a buffer with one element an item,
+    /// `c.start * k` with `k`. At most 2^62.
+    pub const fn at(self, position: usize) -> Self {
+        Self { position: position as u64, ..self }
+    }
+
+    fn check(self, routine: &'static str, len: usize) -> Result<()> {
+        match self.position.checked_add(len as u64) {
+            Some(end) if end <= POSITIONS => Ok(()),
+            _ => {
+                let value = usize::try_from(self.position).unwrap_or(usize::MAX);
+                let allowed = format!("at most {POSITIONS}, less the {len} elements");
+                Err(ErrorKind::Dimension { routine, dimension: "the position", value, allowed }.into())
+            }
+        }
+    }
+}
+
+/// `f32` or `f64`.
+pub trait Real: Pod + sealed::Real {}
+
+impl Real for f32 {}
+impl Real for f64 {}
+
+/// Fills `out` with random bits: `curandGenerate`.
+///
+/// # Errors
+/// No cuRAND, or it fails; the position is beyond 2^62.
+pub fn bits(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'_, u32>) -> Result<()> {
+    from.check("bits", out.len())?;
+    if queue.device().is_simulated() {
+        let Philox { seed, position } = from;
+        return queue.simulate((out,), move |(out,)| host::bits(seed, position, out));
+    }
+    // SAFETY: the generator writes `len` elements from `at` on.
+    on_cuda(queue, from, out, Kind::Bits, |generator, at, len| unsafe { generator.bits(at, len) })
+}
+
+/// Fills `out` with numbers that are evenly distributed in (0, 1]: `curandGenerateUniform`, `curandGenerateUniformDouble`.
+///
+/// # Errors
+/// As [`bits`].
+pub fn uniform<T: Real>(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'_, T>) -> Result<()> {
+    from.check("uniform", out.len())?;
+    if queue.device().is_simulated() {
+        let Philox { seed, position } = from;
+        return queue.simulate((out,), move |(out,)| host::uniform(seed, position, out));
+    }
+    on_cuda(queue, from, out, T::UNIFORM, |generator, at, len| {
+        // SAFETY: the generator writes `len` elements from `at` on.
+        unsafe { T::generate_uniform(generator, at, len) }
+    })
+}
+
+/// Fills `out` with normally distributed numbers of this mean and standard deviation: `curandGenerateNormal`,
+/// `curandGenerateNormalDouble`.
+///
+/// cuRAND makes them in pairs. A chunk that begins or ends within a pair, because `out` or the position is odd, is made in memory that
+/// the pipeline keeps, and copied.
+///
+/// # Errors
+/// As [`bits`].
+pub fn normal<T: Real>(
+    queue: &Enqueue<'_>,
+    from: Philox,
+    mean: T,
+    deviation: T,
+    out: DeviceSliceOut<'_, T>,
+) -> Result<()> {
+    from.check("normal", out.len())?;
+    if queue.device().is_simulated() {
+        let Philox { seed, position } = from;
+        return queue.simulate((out,), move |(out,)| host::normal(seed, position, mean, deviation, out));
+    }
+    on_cuda(queue, from, out, T::NORMAL, |generator, at, len| {
+        // SAFETY: the generator writes `len` elements from `at` on.
+        unsafe { T::generate_normal(generator, at, len, mean, deviation) }
+    })
+}
+
+mod sealed {
+    use super::generator::{Generator, Kind};
+    use super::host;
+    use crate::driver::DevicePtr;
+    use crate::error::Result;
+
+    pub trait Real: host::Real {
+        const UNIFORM: Kind;
+        const NORMAL: Kind;
+
+        /// # Safety
+        /// `len` elements from `at` on are device memory that stays until the generator's stream has got past this.
+        unsafe fn generate_uniform(generator: &Generator, at: DevicePtr, len: usize) -> Result<()>;
+
+        /// # Safety
+        /// As above.
+        unsafe fn generate_normal(
+            generator: &Generator,
+            at: DevicePtr,
+            len: usize,
+            mean: Self,
+            deviation: Self,
+        ) -> Result<()>;
+    }
+}

@@ -1,0 +1,26 @@
+//! CUDA's libraries as routines that pipelines call.
+//!
+//! Nothing is linked: [`library`] looks for a library when it is first used, and each module has a table of its functions.
+//! What a library needs from call to call, a handle and a workspace, is kept for each ring slot and stream by
+//! [`Enqueue::state`](crate::Enqueue::state).
+
+// What one library uses, another may not.
+#![allow(dead_code, unused_imports, reason = "each library's feature uses a part of this")]
+
+#[cfg(feature = "cublas")]
+pub mod cublas;
+#[cfg(feature = "cudnn")]
+pub mod cudnn;
+#[cfg(feature = "cufft")]
+pub mod cufft;
+#[cfg(feature = "curand")]
+pub mod curand;
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn", test))]
+mod library;
+#[cfg(any(feature = "cufft", feature = "curand", feature = "cudnn"))]
+mod workspace;
+
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn"))]
+pub(crate) use library::Library;
+#[cfg(any(feature = "cufft", feature = "curand", feature = "cudnn"))]
+pub(crate) use workspace::Workspace;

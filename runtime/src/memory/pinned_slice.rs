@@ -1,0 +1,154 @@
+//! [`PinnedSlice`] and [`PinnedSliceMut`]: a part of a [`PinnedBuf`], as an argument of a run.
+
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{PinnedBuf, PinnedCore};
+use crate::driver::{Access, DevicePtr};
+use crate::error::{ErrorKind, Result};
+use crate::part::bounds;
+
+/// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
+#[derive(Clone, Copy)]
+pub struct PinnedSlice<'a, T> {
+    buffer: &'a PinnedBuf<T>,
+    start: usize,
+    len: usize,
+}
+
+/// A part of a [`PinnedBuf`] that a pipeline writes: what [`PinnedBuf::slice_mut`] gives.
+pub struct PinnedSliceMut<'a, T> {
+    buffer: &'a mut PinnedBuf<T>,
+    start: usize,
+    len: usize,
+}
+
+impl<T: Pod> PinnedBuf<T> {
+    /// A part of it for a pipeline to read, page-locked like all of it. A plain `&buffer[range]` is a slice, which is staged.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Copy {
+    ///         input x: [f32];
+    ///         output y: pinned [f32];
+    ///         stage over { copy x -> dx; }
+    ///         stage back { copy dx -> y; }
+    ///     }
+    /// }
+    ///
+    /// let device = Device::simulated(Spec::default());
+    /// let x = PinnedBuf::from_slice(&device, &[1.0, 2.0, 3.0, 4.0])?;
+    /// let mut y = PinnedBuf::zeroed(&device, 4)?;
+    /// let report = Copy::new(&device)?.run(x.slice(1..3)?, y.slice_mut(..2)?)?;
+    /// assert_eq!(&y[..], [2.0, 3.0, 0.0, 0.0]);
+    /// assert_eq!(report.bytes_staged, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Range`]: it is not within the buffer.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, T>> {
+        let (start, len) = part(self.elements(), range)?;
+        Ok(PinnedSlice { buffer: self, start, len })
+    }
+
+    /// A part of it for a pipeline to write.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, T>> {
+        let (start, len) = part(self.elements(), range)?;
+        Ok(PinnedSliceMut { buffer: self, start, len })
+    }
+
+    /// All of it.
+    pub(super) fn range(&self) -> PinnedRange {
+        PinnedRange::new::<T>(self, 0, self.elements())
+    }
+}
+
+macro_rules! slices {
+    ($($slice:ident),*) => {$(
+        impl<T: Pod> $slice<'_, T> {
+            /// In elements.
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether there are no elements.
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+
+            pub(super) fn elements(&self) -> usize {
+                self.len
+            }
+
+            pub(super) fn range(&self) -> PinnedRange {
+                PinnedRange::new::<T>(self.buffer, self.start, self.len)
+            }
+        }
+
+        impl<T: Pod + fmt::Debug> fmt::Debug for $slice<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // A poisoned buffer has no elements any more.
+                let elements = self.buffer.get(self.start..self.start + self.len).unwrap_or_default();
+                f.debug_list().entries(elements).finish()
+            }
+        }
+    )*};
+}
+slices!(PinnedSlice, PinnedSliceMut);
+
+/// Where a range of a buffer of `len` elements begins, and its elements.
+fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize)> {
+    let (start, end) = bounds(len, range);
+    match end.checked_sub(start) {
+        Some(part) if end <= len => Ok((start, part)),
+        _ => Err(ErrorKind::Range { start, end, len }.into()),
+    }
+}
+
+/// Bytes of page-locked memory. A run holds one, so that the memory can outlive the buffer.
+#[derive(Clone)]
+pub(crate) struct PinnedRange {
+    core: Arc<PinnedCore>,
+    start: usize,
+    bytes: usize,
+}
+
+impl PinnedRange {
+    fn new<T>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self
+    where
+        T: Pod,
+    {
+        // Within the buffer, so that neither product is larger than its bytes.
+        Self { core: Arc::clone(buffer.core()), start: start * size_of::<T>(), bytes: len * size_of::<T>() }
+    }
+
+    pub(crate) fn core(&self) -> &PinnedCore {
+        &self.core
+    }
+
+    /// Its first byte.
+    pub(crate) fn ptr(&self) -> *mut u8 {
+        // SAFETY: the range is within the allocation.
+        unsafe { self.core.ptr.as_ptr().add(self.start) }
+    }
+
+    /// Where the device sees it.
+    pub(crate) fn device_ptr(&self) -> DevicePtr {
+        self.core.device_ptr().offset(self.start)
+    }
+
+    /// Whether all of `access` is in it.
+    pub(crate) fn holds(&self, access: &Access) -> bool {
+        let start = self.device_ptr();
+        start <= access.ptr && access.ptr.offset(access.bytes) <= start.offset(self.bytes)
+    }
+}

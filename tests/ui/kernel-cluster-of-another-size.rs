@@ -1,0 +1,11 @@
+// A launch asks for another cluster than the source has.
+
+use thalweg::prelude::*;
+
+#[kernels("sources/pairs.cu")]
+unsafe extern "CUDA" {
+    #[cluster(4)]
+    safe fn pairs(n: u32, y: &mut [f32]);
+}
+
+fn main() {}
