@@ -27,7 +27,9 @@ stream_pipeline! {
         stream down: low;
 
         stage load     on up   { copy a -> da; }
-        stage multiply on math { call cublas::gemm_out(Gemm::new(rows.len, n, k), 1.0, &da, &b, out dc); }
+        stage multiply on math {
+            call cublas::gemm_out(Gemm::new(rows.len, n, k), 1.0, &da, &b, out dc);
+        }
         stage store    on down { copy dc -> c; }
     }
 }
@@ -49,7 +51,9 @@ stream_pipeline! {
         stream math;
 
         stage load     on up   { copy b -> kept; }
-        stage multiply on math { call add_panel(shape, panel.start, panel.len, &a, &kept, &mut c); }
+        stage multiply on math {
+            call add_panel(shape, panel.start, panel.len, &a, &kept, &mut c);
+        }
     }
 }
 // ANCHOR_END: keep
@@ -70,11 +74,14 @@ stream_pipeline! {
         stream math;
 
         stage load     on up   { copy b -> db; }
-        stage multiply on math { call add_panel(shape, panel.start, panel.len, &a, &db, &mut c); }
+        stage multiply on math {
+            call add_panel(shape, panel.start, panel.len, &a, &db, &mut c);
+        }
     }
 }
 
-/// `C += A[.., first..first + len] x B[first..first + len, ..]`: cuBLAS, with the distance from row to row of A.
+/// `C += A[.., first..first + len] x B[first..first + len, ..]`: cuBLAS, with the distance
+/// from row to row of A.
 fn add_panel(
     queue: &Enqueue<'_>,
     Shape { m, n, k }: Shape,
@@ -84,7 +91,9 @@ fn add_panel(
     b: DeviceSlice<'_, f32>,
     c: DeviceSliceMut<'_, f32>,
 ) -> Result<()> {
-    let columns = a.get(first..).ok_or_else(|| Error::routine("add_panel", "A is too short"))?;
+    let Some(columns) = a.get(first..) else {
+        return Err(Error::routine("add_panel", "A is too short"));
+    };
     cublas::gemm(queue, Gemm::new(m, n, len).lda(k), 1.0, columns, b, 1.0, c)
 }
 // ANCHOR_END: panels
@@ -164,8 +173,10 @@ impl OutOfCore {
                 }
             };
             let part = Shape { m: first, ..shape };
-            self.first.run(part, a.slice(..first * k)?, b, &mut *kept, c.slice_mut(..first * n)?)?;
-            self.rows.run(n, k, a.slice(first * k..)?, &*kept, c.slice_mut(first * n..)?)?;
+            let (first_a, first_c) = (a.slice(..first * k)?, c.slice_mut(..first * n)?);
+            self.first.run(part, first_a, b, &mut *kept, first_c)?;
+            let (rest_a, rest_c) = (a.slice(first * k..)?, c.slice_mut(first * n..)?);
+            self.rows.run(n, k, rest_a, &*kept, rest_c)?;
             return Ok(1);
         }
         // Half of the budget for rows of A and C, half for those of B as they pass by.

@@ -36,18 +36,23 @@ stream_pipeline! {
 
         stage load on up { copy vectors -> v; }
         stage score on math {
-            call cublas::gemm_out(Gemm::new(queries, c.len, dimensions).transpose_b(), 1.0, &q, &v, out scores);
+            call cublas::gemm_out(
+                Gemm::new(queries, c.len, dimensions).transpose_b(), 1.0,
+                &q, &v, out scores);
         }
         stage select on math {
             top_k<<<queries as u32, 256>>>(
                 queries as u32, c.len as u32, k as u32, &scores, out top, out places);
             top_k_merge<<<queries as u32, 128>>>(
-                queries as u32, k as u32, c.start as u32, &top, &places, &mut values, &mut indices);
+                queries as u32, k as u32, c.start as u32, &top, &places,
+                &mut values, &mut indices);
         }
     }
 }
 // ANCHOR_END: search
 
+/// So many that a query and a vector are small beside the budget, and that no length overflows.
+const MOST_DIMENSIONS: usize = 1 << 16;
 const QUERIES: usize = 32;
 const K: usize = 10;
 
@@ -60,11 +65,15 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     if count >= u32::MAX as usize {
         return Err("more vectors than indices of 32 bits tell apart".into());
     }
+    if dimensions == 0 || dimensions > MOST_DIMENSIONS {
+        return Err(format!("`{dimensions}`: a vector has 1 to {MOST_DIMENSIONS} dimensions").into());
+    }
 
     // ANCHOR: run
     let mut file = BufWriter::new(tempfile::tempfile()?);
     for vector in 0..count {
-        let components: Vec<f32> = (0..dimensions).map(|i| component(1, vector * dimensions + i)).collect();
+        let range = vector * dimensions..(vector + 1) * dimensions;
+        let components: Vec<f32> = range.map(|i| component(1, i)).collect();
         file.write_all(bytemuck::cast_slice(&components))?;
     }
     let file = file.into_inner()?;
@@ -76,7 +85,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let device = Device::open()?;
     let mut search = Search::options(&device).budget(budget).build()?;
     let (mut values, mut indices) = (vec![0.0; QUERIES * K], vec![0; QUERIES * K]);
-    let report = search.run(dimensions, QUERIES, K, &queries, vectors, &mut values, &mut indices)?;
+    let (best, places) = (&mut values, &mut indices);
+    let report = search.run(dimensions, QUERIES, K, &queries, vectors, best, places)?;
     // ANCHOR_END: run
     println!("{report}");
 

@@ -47,6 +47,21 @@ fn quickstart() {
     check("quickstart", &[]);
 }
 
+/// The README's program: what it shows is what is compiled here.
+#[test]
+fn saxpy() {
+    let read = |path: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let readme = read("../README.md");
+    for (language, file) in [("rust", "examples/saxpy.rs"), ("cuda", "examples/saxpy.cu")] {
+        let block = format!("```{language}\n{}```\n", read(file));
+        assert!(readme.contains(&block), "the README shows another {file}");
+    }
+    check("saxpy", &[]);
+}
+
 #[test]
 fn grayscale() {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("grayscale.png");
@@ -99,6 +114,10 @@ fn arguments_that_are_no_numbers_are_refused() {
                 "{example} {arguments:?}: {code:?} {text}"
             );
         }
+    }
+    for dimensions in ["0", "65537", "9999999999999999999"] {
+        let text = format!(r#"Error: "`{dimensions}`: a vector has 1 to 65536 dimensions""#);
+        assert_eq!(ended("vector_search", &["3", dimensions]), (Some(1), text));
     }
     let text = r#"Error: "so large a matrix has no address""#.to_owned();
     assert_eq!(ended("out_of_core_gemm", &["99999999999"]), (Some(1), text));

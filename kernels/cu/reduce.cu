@@ -15,37 +15,28 @@ struct Sum {
     static __device__ __forceinline__ double join(double a, double b) { return __dadd_rn(a, b); }
 };
 
-// IEEE 754-2019 `minimum`: any NaN wins, and -0 is less than 0.
-struct Min {
-    static __device__ __forceinline__ float none() { return __int_as_float(0x7f800000); }
-    static __device__ __forceinline__ float join(float a, float b)
-    {
-        return a < b || a != a || (a == b && __float_as_int(a) < 0) ? a : b;
-    }
-};
+static __device__ __forceinline__ float infinity(float) { return __int_as_float(0x7f800000); }
+static __device__ __forceinline__ double infinity(double) { return __longlong_as_double(0x7ff0000000000000ll); }
 
-struct MinDouble {
-    static __device__ __forceinline__ double none() { return __longlong_as_double(0x7ff0000000000000ll); }
-    static __device__ __forceinline__ double join(double a, double b)
+// Whether the sign is a minus, also that of -0.
+static __device__ __forceinline__ bool is_negative(float x) { return __float_as_int(x) < 0; }
+static __device__ __forceinline__ bool is_negative(double x) { return __double_as_longlong(x) < 0; }
+
+// IEEE 754-2019 `minimum`: any NaN wins, and -0 is less than 0.
+template <class T> struct Min {
+    static __device__ __forceinline__ T none() { return infinity(T()); }
+    static __device__ __forceinline__ T join(T a, T b)
     {
-        return a < b || a != a || (a == b && __double_as_longlong(a) < 0) ? a : b;
+        return a < b || a != a || (a == b && is_negative(a)) ? a : b;
     }
 };
 
 // IEEE 754-2019 `maximum`.
-struct Max {
-    static __device__ __forceinline__ float none() { return -Min::none(); }
-    static __device__ __forceinline__ float join(float a, float b)
+template <class T> struct Max {
+    static __device__ __forceinline__ T none() { return -infinity(T()); }
+    static __device__ __forceinline__ T join(T a, T b)
     {
-        return a > b || a != a || (a == b && __float_as_int(a) >= 0) ? a : b;
-    }
-};
-
-struct MaxDouble {
-    static __device__ __forceinline__ double none() { return -MinDouble::none(); }
-    static __device__ __forceinline__ double join(double a, double b)
-    {
-        return a > b || a != a || (a == b && __double_as_longlong(a) >= 0) ? a : b;
+        return a > b || a != a || (a == b && !is_negative(a)) ? a : b;
     }
 };
 
@@ -136,23 +127,23 @@ dot_f64(unsigned int n, unsigned int parts, const double* __restrict__ x, const 
 extern "C" __global__ void __launch_bounds__(1024)
 min_f32(unsigned int n, unsigned int parts, const float* __restrict__ x, float* __restrict__ least)
 {
-    reduce<Min>(n, parts, least, [=](size_t i) { return x[i]; });
+    reduce<Min<float>>(n, parts, least, [=](size_t i) { return x[i]; });
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
 min_f64(unsigned int n, unsigned int parts, const double* __restrict__ x, double* __restrict__ least)
 {
-    reduce<MinDouble>(n, parts, least, [=](size_t i) { return x[i]; });
+    reduce<Min<double>>(n, parts, least, [=](size_t i) { return x[i]; });
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
 max_f32(unsigned int n, unsigned int parts, const float* __restrict__ x, float* __restrict__ greatest)
 {
-    reduce<Max>(n, parts, greatest, [=](size_t i) { return x[i]; });
+    reduce<Max<float>>(n, parts, greatest, [=](size_t i) { return x[i]; });
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
 max_f64(unsigned int n, unsigned int parts, const double* __restrict__ x, double* __restrict__ greatest)
 {
-    reduce<MaxDouble>(n, parts, greatest, [=](size_t i) { return x[i]; });
+    reduce<Max<double>>(n, parts, greatest, [=](size_t i) { return x[i]; });
 }

@@ -12,6 +12,7 @@ unsafe extern "CUDA" {
     /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each.
     ///
     /// Needs one thread an element: `scale_f32<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
+    #[instantiate("scale<float>")]
     #[host(scale_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -20,6 +21,7 @@ unsafe extern "CUDA" {
     /// `z[i] = x[i] + y[i]` for `i < n`.
     ///
     /// Needs one thread an element: `add_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[instantiate("add<float>")]
     #[host(add_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -29,6 +31,7 @@ unsafe extern "CUDA" {
     /// `z[i] = x[i] * y[i]` for `i < n`.
     ///
     /// Needs one thread an element: `multiply_f32<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[instantiate("multiply<float>")]
     #[host(multiply_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -40,6 +43,7 @@ unsafe extern "CUDA" {
     /// Needs one thread an element: `exp_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at most 2 ulp from the
     /// correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"), and the CPU's library is at most 1 off:
     /// devices may differ by 3 ulp.
+    #[instantiate("exponential<float>")]
     #[host(exp_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -48,6 +52,7 @@ unsafe extern "CUDA" {
     /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`. NaN for what is below zero.
     ///
     /// Needs one thread an element: `sqrt_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[instantiate("square_root<float>")]
     #[host(sqrt_f32_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -56,6 +61,7 @@ unsafe extern "CUDA" {
     /// `y[i]` is `x[i]`, or 0 where that is below zero, for `i < n`. NaN and -0.0 stay.
     ///
     /// Needs one thread an element: `relu_f32<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[instantiate("relu<float>")]
     #[host(relu_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -65,6 +71,7 @@ unsafe extern "CUDA" {
     ///
     /// Needs one thread an element: `clamp_f32<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The same bits on every
     /// device.
+    #[instantiate("clamp<float>")]
     #[host(clamp_on_host)]
     #[requires(low <= high)]
     #[requires(n as usize <= x.len())]
@@ -82,6 +89,7 @@ unsafe extern "CUDA" {
     /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each, in doubles.
     ///
     /// Needs one thread an element: `scale_f64<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
+    #[instantiate("scale<double>")]
     #[host(scale_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -90,6 +98,7 @@ unsafe extern "CUDA" {
     /// `z[i] = x[i] + y[i]` for `i < n`, in doubles.
     ///
     /// Needs one thread an element: `add_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[instantiate("add<double>")]
     #[host(add_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -99,6 +108,7 @@ unsafe extern "CUDA" {
     /// `z[i] = x[i] * y[i]` for `i < n`, in doubles.
     ///
     /// Needs one thread an element: `multiply_f64<<<blocks(n, 256), 256>>>(n, &x, &y, out z)`. The same bits on every device.
+    #[instantiate("multiply<double>")]
     #[host(multiply_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -110,6 +120,7 @@ unsafe extern "CUDA" {
     /// Needs one thread an element: `exp_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. NVIDIA found a GPU at most 1 ulp from the
     /// correctly rounded value (CUDA C++ Programming Guide, "Mathematical Functions"), and the CPU's library is at most 1 off:
     /// devices may differ by 2 ulp.
+    #[instantiate("exponential<double>")]
     #[host(exp_f64_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -118,6 +129,7 @@ unsafe extern "CUDA" {
     /// `y[i]` is the square root of `x[i]`, correctly rounded, for `i < n`, in doubles. NaN for what is below zero.
     ///
     /// Needs one thread an element: `sqrt_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[instantiate("square_root<double>")]
     #[host(sqrt_f64_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -126,6 +138,7 @@ unsafe extern "CUDA" {
     /// `y[i]` is `x[i]`, or 0 where that is below zero, for `i < n`, in doubles. NaN and -0.0 stay.
     ///
     /// Needs one thread an element: `relu_f64<<<blocks(n, 256), 256>>>(n, &x, out y)`. The same bits on every device.
+    #[instantiate("relu<double>")]
     #[host(relu_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(n as usize <= y.len())]
@@ -135,6 +148,7 @@ unsafe extern "CUDA" {
     ///
     /// Needs one thread an element: `clamp_f64<<<blocks(n, 256), 256>>>(n, low, high, &x, out y)`. The same bits on every
     /// device.
+    #[instantiate("clamp<double>")]
     #[host(clamp_on_host)]
     #[requires(low <= high)]
     #[requires(n as usize <= x.len())]

@@ -114,6 +114,24 @@ impl Device {
         Arc::ptr_eq(&self.driver, &other.driver)
     }
 
+    /// Refuses what was made for `its` device, unless that is this one.
+    pub(crate) fn check_own(&self, host: &'static str, its: &Self) -> Result<(), ErrorKind> {
+        if self.same(its) {
+            return Ok(());
+        }
+        let (its, mut own) = (its.label(), self.label());
+        if its == own {
+            own = format!("another {own}");
+        }
+        Err(ErrorKind::OtherDevice { host, its, own })
+    }
+
+    /// Its name, and its index where it has one: a machine's GPUs often have the same name.
+    fn label(&self) -> String {
+        let Info { name, index, .. } = self.info();
+        index.map_or_else(|| format!("`{name}`"), |index| format!("`{name}` (`cuda:{index}`)"))
+    }
+
     /// A device of the tests' own.
     #[cfg(test)]
     pub(crate) fn with_driver(driver: Arc<dyn Driver>) -> Self {

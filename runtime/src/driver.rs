@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::error::{DriverError, Error, ErrorKind};
 use crate::graph::Recording;
-use crate::kernel::KernelInfo;
+use crate::kernel::{Grid, KernelInfo};
 
 /// An address in device memory. On the simulated device it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,6 +130,14 @@ pub struct Access {
     pub(crate) write: bool,
 }
 
+impl Access {
+    /// Whether all of it is among the `bytes` from `start` on.
+    pub(crate) fn is_within(&self, start: DevicePtr, bytes: usize) -> bool {
+        let end = self.ptr.0.checked_sub(start.0).and_then(|before| before.checked_add(self.bytes as u64));
+        end.is_some_and(|end| end <= bytes as u64)
+    }
+}
+
 /// What a kernel launch does on the simulated device.
 #[doc(hidden)]
 pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
@@ -157,6 +165,8 @@ pub(crate) struct RawLaunch<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Info {
     pub name: String,
+    /// Its index among the machine's GPUs; the simulated device has none.
+    pub index: Option<usize>,
     /// Bytes of device memory.
     pub memory: u64,
     /// Compute capability, `(9, 0)` for Hopper.
@@ -314,21 +324,9 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     unsafe fn unload(&self, module: &RawModule) -> DriverResult<()>;
 
     /// The blocks that a cluster of such a launch may have at most.
-    fn largest_cluster(
-        &self,
-        function: &RawFunction,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u32>;
+    fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32>;
     /// The blocks of such a launch that can be on the device at once, if nothing else is.
-    fn resident_blocks(
-        &self,
-        function: &RawFunction,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u64>;
+    fn resident_blocks(&self, function: &RawFunction, launch: Grid) -> DriverResult<u64>;
 
     /// Launches a kernel, asynchronously. The limits were checked by the caller.
     /// # Safety

@@ -2,11 +2,14 @@
 
 mod driver;
 mod kind;
+mod text;
 
 use std::fmt;
 
 pub use driver::DriverError;
 pub use kind::ErrorKind;
+#[allow(unused_imports, reason = "for libraries, which are features")]
+pub(crate) use text::counted;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -104,6 +107,14 @@ impl Error {
     pub(crate) fn with_cause(mut self, cause: DriverError) -> Self {
         if let ErrorKind::Library { device, .. } = &mut self.inner.kind {
             *device = Some(Box::new(cause));
+        }
+        self
+    }
+
+    /// Says which buffer the argument is, of whose size this is.
+    pub(crate) fn with_buffer(mut self, name: Option<&'static str>) -> Self {
+        if let ErrorKind::Dimensions { buffer, .. } = &mut self.inner.kind {
+            *buffer = name;
         }
         self
     }

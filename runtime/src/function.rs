@@ -1,12 +1,12 @@
 //! [`Function`]: a kernel on a device, and the limits of its launches.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
 use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
 use crate::error::{ErrorKind, Result};
-use crate::kernel::KernelInfo;
+use crate::kernel::{Grid, KernelInfo};
 use crate::plan::Priority;
 use crate::stream::Stream;
 
@@ -18,8 +18,13 @@ pub struct Function {
     pub(crate) raw: RawFunction,
     pub(crate) name: &'static str,
     pub(crate) symbols: &'static [&'static str],
+    /// Their sizes as the source has them, where it tells.
+    symbol_bytes: &'static [Option<usize>],
     /// For a kernel with symbols, the module that it has to itself.
     pub(crate) own: Option<Arc<OwnModule>>,
+    /// Of a kernel with clusters or a barrier for its grid, the last launch that the device can hold: most chunks have the
+    /// same one, of which the driver need not be asked again.
+    fits: Arc<Mutex<Option<Grid>>>,
 }
 
 impl Function {
@@ -31,12 +36,18 @@ impl Function {
     /// body.
     pub fn load(device: &Device, kernel: &'static KernelInfo) -> Result<Self> {
         let Loaded { function: raw, own } = device.driver().load(kernel)?;
-        let symbols = kernel.symbols;
         let own = match own {
             Some(raw) => Some(Arc::new(OwnModule::new(device, raw)?)),
             None => None,
         };
-        Ok(Self { device: device.clone(), raw, name: kernel.name, symbols, own })
+        let KernelInfo { name, symbols, symbol_bytes, .. } = *kernel;
+        Ok(Self { device: device.clone(), raw, name, symbols, symbol_bytes, own, fits: Arc::default() })
+    }
+
+    /// The bytes of the variable of one of its symbols: the device's, or on a device that has no variables the source's.
+    pub(crate) fn symbol_size(&self, index: usize) -> Option<usize> {
+        let of_device = self.own.as_ref()?.symbols().get(index);
+        of_device.map(|symbol| symbol.bytes).or_else(|| *self.symbol_bytes.get(index)?)
     }
 }
 
@@ -55,6 +66,7 @@ pub(crate) struct OwnModule {
 
 impl OwnModule {
     fn new(device: &Device, raw: RawModule) -> Result<Self> {
+        // Made first, so that the module is unloaded where there is no stream.
         let mut module = Self { device: device.clone(), raw, stream: None, claimed: AtomicBool::new(false) };
         if !module.symbols().is_empty() {
             module.stream = Some(Stream::new(device, Priority::Default)?);
@@ -88,14 +100,10 @@ impl Drop for OwnModule {
 }
 
 /// Whether the device can launch this: CUDA's limits, whatever the device, and the device's own.
-pub(crate) fn check_limits(
-    function: &Function,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-) -> Result<(), ErrorKind> {
+pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
+    let Grid { grid_dim: grid, block_dim: block, shared } = launch;
     let kernel = function.name;
-    let limit = |what, value: u64, limit: u64| Err(ErrorKind::LaunchLimit { kernel, what, value, limit });
+    let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit);
     let names = [
         ("grid.x", "block.x", 2_147_483_647, 1024),
         ("grid.y", "block.y", 65_535, 1024),
@@ -118,23 +126,43 @@ pub(crate) fn check_limits(
     if threads > most {
         return limit("threads per block", threads, most);
     }
-    let driver = function.device.driver();
-    let (fixed, most) = (function.raw.static_shared, driver.info().max_shared);
+    let (fixed, most) = (function.raw.static_shared, function.device.driver().info().max_shared);
     if u64::from(shared) + u64::from(fixed) > u64::from(most) {
         return Err(ErrorKind::SharedMemory { kernel, dynamic: shared, fixed, limit: most });
     }
+    if function.raw.cluster.is_none() && !function.raw.cooperative {
+        return Ok(());
+    }
+    // A panic cannot leave it half-changed.
+    let mut fits = function.fits.lock().unwrap_or_else(PoisonError::into_inner);
+    if *fits != Some(launch) {
+        check_residency(function, launch)?;
+        *fits = Some(launch);
+    }
+    Ok(())
+}
+
+fn beyond(kernel: &'static str, what: &'static str, value: u64, limit: u64) -> Result<(), ErrorKind> {
+    Err(ErrorKind::LaunchLimit { kernel, what, value, limit })
+}
+
+/// Whether the device can hold the blocks that must be there at once.
+fn check_residency(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
+    let (kernel, driver) = (function.name, function.device.driver());
+    let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit);
+    let grid = launch.grid_dim;
     if let Some(cluster) = function.raw.cluster {
         let blocks = cluster.blocks;
         if grid.iter().zip(blocks).any(|(&grid, cluster)| !grid.is_multiple_of(cluster)) {
             return Err(ErrorKind::ClusterGrid { kernel, grid, cluster: blocks });
         }
-        let most = driver.largest_cluster(&function.raw, grid, block, shared).map_err(ErrorKind::Driver)?;
+        let most = driver.largest_cluster(&function.raw, launch).map_err(ErrorKind::Driver)?;
         if volume(blocks) > u64::from(most) {
             return limit("blocks per cluster", volume(blocks), most.into());
         }
     }
     if function.raw.cooperative {
-        let most = driver.resident_blocks(&function.raw, grid, block, shared).map_err(ErrorKind::Driver)?;
+        let most = driver.resident_blocks(&function.raw, launch).map_err(ErrorKind::Driver)?;
         if volume(grid) > most {
             return limit("blocks of a cooperative launch", volume(grid), most);
         }

@@ -102,6 +102,8 @@ pub struct KernelInfo {
     pub parameters: &'static [usize],
     /// The module's variables that launches give as arguments.
     pub symbols: &'static [&'static str],
+    /// The size of each of those in the source, in bytes, in order; empty where no size is known.
+    pub symbol_bytes: &'static [Option<usize>],
     /// The first value of its `__launch_bounds__`, in threads.
     pub max_threads_per_block: Option<u32>,
     /// Blocks in a cluster, as `[x, y, z]`, if launches must ask for clusters.
@@ -121,6 +123,7 @@ impl KernelInfo {
             module,
             parameters: &[],
             symbols: &[],
+            symbol_bytes: &[],
             max_threads_per_block: None,
             cluster: None,
             cooperative: false,
@@ -144,6 +147,12 @@ impl KernelInfo {
     #[must_use]
     pub const fn symbols(self, symbols: &'static [&'static str]) -> Self {
         Self { symbols, ..self }
+    }
+
+    /// The sizes of those variables in the source, in bytes, where it tells.
+    #[must_use]
+    pub const fn symbol_bytes(self, symbol_bytes: &'static [Option<usize>]) -> Self {
+        Self { symbol_bytes, ..self }
     }
 
     /// `__launch_bounds__(threads)`.

@@ -340,9 +340,7 @@ pub fn host_body(body: impl FnOnce() + Send + 'static) -> HostBody {
 #[doc(hidden)]
 pub struct Launch<'r> {
     pub(crate) operation: Operation<'r>,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) shared: u32,
+    pub(crate) grid: Grid,
 }
 
 impl Launch<'_> {
@@ -374,17 +372,16 @@ impl Launch<'_> {
         symbols: &[Access],
         host: &dyn Fn(Grid) -> HostBody,
     ) -> Result<()> {
-        let Self { operation, grid, block, shared } = self;
+        let Self { operation, grid } = self;
         if !operation.in_order() {
             return operation.fail(ErrorKind::Skipped);
         }
-        check_limits(function, grid, block, shared).or_else(|kind| operation.fail(kind))?;
+        check_limits(function, grid).or_else(|kind| operation.fail(kind))?;
         if aliases(accesses) {
             return operation.fail(ErrorKind::Aliased { kernel: function.name });
         }
-        if !operation.device().same(&function.device) {
-            return operation.fail(ErrorKind::OtherDevice { host: function.name });
-        }
+        let is_own = operation.device().check_own(function.name, &function.device);
+        is_own.or_else(|kind| operation.fail(kind))?;
         // A view does not know how long its memory lives; the run knows for how long its own does.
         if !accesses.iter().all(|access| operation.owns(access)) {
             return operation.fail(ErrorKind::Skipped);
@@ -392,13 +389,13 @@ impl Launch<'_> {
         operation.give_symbols(function, symbols)?;
         let launch = RawLaunch {
             function: function.raw,
-            grid,
-            block,
-            shared,
+            grid: grid.grid_dim,
+            block: grid.block_dim,
+            shared: grid.shared,
             params,
             sizes,
             accesses,
-            host: &|| host(Grid { grid_dim: grid, block_dim: block, shared }),
+            host: &|| host(grid),
         };
         // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the caller's
         // promise.

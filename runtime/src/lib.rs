@@ -74,6 +74,7 @@ mod function;
 mod graph;
 mod kernel;
 mod launch;
+mod layout;
 mod libraries;
 mod memory;
 mod part;

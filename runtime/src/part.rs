@@ -1,12 +1,17 @@
-//! Parts of device slices, which routines hand on to other routines.
+//! Parts of buffers, and of device slices, which routines hand on to other routines.
 
 use std::ops::{Bound, RangeBounds};
 
 use crate::driver::DevicePtr;
+use crate::error::ErrorKind;
 use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 
-/// The first element of a range of `len` elements, and the one after its last, or as many as a number can say.
-pub(crate) fn bounds(len: usize, range: impl RangeBounds<usize>) -> (usize, usize) {
+/// Where a range of `len` elements begins, and how many it has.
+///
+/// # Errors
+/// [`ErrorKind::Range`]: they are not all there.
+pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize), ErrorKind> {
+    // A bound beyond what a number can say is beyond `len`, too.
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
         Bound::Excluded(&before) => before.saturating_add(1),
@@ -17,14 +22,17 @@ pub(crate) fn bounds(len: usize, range: impl RangeBounds<usize>) -> (usize, usiz
         Bound::Excluded(&end) => end,
         Bound::Unbounded => len,
     };
-    (start, end)
+    match end.checked_sub(start) {
+        Some(elements) if end <= len => Ok((start, elements)),
+        _ => Err(ErrorKind::Range { start, end, len }),
+    }
 }
 
-/// Where the elements `range` of `len` elements at `address` begin, and how many they are; `None` if they are not all there.
-fn part<T>(address: u64, len: usize, range: impl RangeBounds<usize>) -> Option<(DevicePtr, usize)> {
-    let (start, end) = bounds(len, range);
+/// Likewise of `len` elements at `address`; `None` if they are not all there.
+fn part_at<T>(address: u64, len: usize, range: impl RangeBounds<usize>) -> Option<(DevicePtr, usize)> {
+    let (start, elements) = part(len, range).ok()?;
     // Within the slice, so that the bytes are of an allocation and do not overflow.
-    (start <= end && end <= len).then(|| (DevicePtr(address).offset(start * size_of::<T>()), end - start))
+    Some((DevicePtr(address).offset(start * size_of::<T>()), elements))
 }
 
 impl<T> Clone for DeviceSlice<'_, T> {
@@ -71,7 +79,7 @@ impl<'r, T> DeviceSlice<'r, T> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn get(&self, range: impl RangeBounds<usize>) -> Option<Self> {
-        part::<T>(self.address(), self.len(), range).map(|(ptr, len)| DeviceSlice::new(ptr, len))
+        part_at::<T>(self.address(), self.len(), range).map(|(ptr, len)| DeviceSlice::new(ptr, len))
     }
 
     /// What comes before `mid` and what comes from it on; `None` if it is beyond the end.
@@ -110,7 +118,7 @@ macro_rules! parts_to_write {
 
             /// The elements of a range, to write; `None` if it goes beyond the slice.
             pub fn get_mut(&mut self, range: impl RangeBounds<usize>) -> Option<$type<'_, T>> {
-                part::<T>(self.address(), self.len(), range).map(|(ptr, len)| $type::new(ptr, len))
+                part_at::<T>(self.address(), self.len(), range).map(|(ptr, len)| $type::new(ptr, len))
             }
 
             /// What comes before `mid` and what comes from it on; `None` if it is beyond the end.
@@ -124,8 +132,8 @@ macro_rules! parts_to_write {
             /// }
             /// ```
             pub fn split_at_mut(&mut self, mid: usize) -> Option<($type<'_, T>, $type<'_, T>)> {
-                let (ptr, low) = part::<T>(self.address(), self.len(), ..mid)?;
-                let (at_mid, high) = part::<T>(self.address(), self.len(), mid..)?;
+                let (ptr, low) = part_at::<T>(self.address(), self.len(), ..mid)?;
+                let (at_mid, high) = part_at::<T>(self.address(), self.len(), mid..)?;
                 Some(($type::new(ptr, low), $type::new(at_mid, high)))
             }
         }

@@ -53,13 +53,15 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pipeline, device, items, chunks, chunk, depth, graph, .. } = self;
         let plural = |n: usize| if n == 1 { "" } else { "s" };
-        writeln!(
-            f,
-            "{pipeline} on {device}: {items} item{} in {chunks} chunk{} of {chunk}, depth {depth}{}",
-            plural(*items),
-            plural(*chunks),
-            if *graph { ", in graphs" } else { "" },
-        )?;
+        write!(f, "{pipeline} on {device}: ")?;
+        match chunks {
+            0 => write!(f, "no items")?,
+            _ => {
+                let (of_items, of_chunks) = (plural(*items), plural(*chunks));
+                write!(f, "{items} item{of_items} in {chunks} chunk{of_chunks} of {chunk}")?;
+            }
+        }
+        writeln!(f, ", depth {depth}{}", if *graph { ", in graphs" } else { "" })?;
         writeln!(
             f,
             "  {:.3} ms{}, {:.1} GB/s to the device, {:.1} GB/s back",
@@ -87,6 +89,42 @@ impl fmt::Display for Bytes {
             1024..1_048_576 => write!(f, "{:.1} KiB", bytes / 1024.0),
             1_048_576..1_073_741_824 => write!(f, "{:.1} MiB", bytes / 1_048_576.0),
             _ => write!(f, "{:.2} GiB", bytes / 1_073_741_824.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_says_what_it_did() {
+        let report = |items, chunks, chunk| Report {
+            pipeline: "Saxpy",
+            device: "simulated H200".to_owned(),
+            items,
+            chunks,
+            chunk,
+            depth: 3,
+            graph: false,
+            bytes_to_device: 0,
+            bytes_to_host: 0,
+            bytes_staged: 0,
+            time: Duration::ZERO,
+            simulated: true,
+        };
+        for (report, said) in [
+            (report(0, 0, 1), "Saxpy on simulated H200: no items, depth 3"),
+            (report(1, 1, 1), "Saxpy on simulated H200: 1 item in 1 chunk of 1, depth 3"),
+            (report(9, 2, 5), "Saxpy on simulated H200: 9 items in 2 chunks of 5, depth 3"),
+            (
+                Report { graph: true, ..report(0, 0, 1) },
+                "Saxpy on simulated H200: no items, depth 3, in graphs",
+            ),
+        ] {
+            let text = report.to_string();
+            let rest = "  0.000 ms (virtual time), 0.0 GB/s to the device, 0.0 GB/s back\n  0 B to the device, 0 B back";
+            assert_eq!(text, format!("{said}\n{rest}"));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use thalweg::prelude::*;
 
-use crate::kernels::{add_to, axpy_each, count_up, double_all};
+use crate::kernels::{add_to, axpy_each, count_up, double_all, gather};
 use crate::{CHUNK, DEPTHS, LENGTHS, numbers, pinned, read, written};
 
 #[kernels("../cu/fold.cu")]
@@ -13,27 +13,11 @@ unsafe extern "CUDA" {
     safe fn fold(n: u32, x: &[i64], total: &mut [i64]);
 }
 
-#[kernels("../cu/shared.cu")]
-unsafe extern "CUDA" {
-    /// `y[i] = table[index[i] % entries]` for `i < n`.
-    #[host(gather_on_host)]
-    #[requires(n as usize <= index.len() && n as usize <= y.len())]
-    #[requires(0 < entries && entries as usize <= table.len())]
-    safe fn gather(n: u32, entries: u32, index: &[u32], table: &[f32], y: Out<[f32]>);
-}
-
 fn fold_on_host(_: Grid, n: u32, x: &[i64], total: &mut [i64]) {
     for x in &x[..n as usize] {
         total[0] = total[0].wrapping_mul(31).wrapping_add(*x);
     }
     total[1] += i64::from(n);
-}
-
-fn gather_on_host(thread: Thread, n: u32, entries: u32, index: &[u32], table: &[f32], y: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        y[i] = table[(index[i] % entries) as usize];
-    }
 }
 
 stream_pipeline! {

@@ -227,3 +227,29 @@ fn plus_one_thread(t: Thread, n: u32, x: &[f32], y: &mut [f32]) {
         y[i] = x[i] + 1.0;
     }
 }
+
+#[kernels("../cu/shared.cu")]
+unsafe extern "CUDA" {
+    /// `total[0] += sum(x)`, `total[1] += n`, by one thread.
+    #[host(accumulate_grid)]
+    #[requires(n as usize <= x.len())]
+    #[requires(total.len() >= 2)]
+    pub safe fn accumulate(n: u32, x: &[i64], total: &mut [i64]);
+    /// `y[i] = table[index[i] % entries]` for `i < n`.
+    #[host(gather_thread)]
+    #[requires(n as usize <= index.len() && n as usize <= y.len())]
+    #[requires(0 < entries && entries as usize <= table.len())]
+    pub safe fn gather(n: u32, entries: u32, index: &[u32], table: &[f32], y: Out<[f32]>);
+}
+
+fn accumulate_grid(_: Grid, n: u32, x: &[i64], total: &mut [i64]) {
+    total[0] += x[..n as usize].iter().sum::<i64>();
+    total[1] += i64::from(n);
+}
+
+fn gather_thread(t: Thread, n: u32, entries: u32, index: &[u32], table: &[f32], y: &mut [f32]) {
+    let i = t.global_x();
+    if i < n as usize {
+        y[i] = table[(index[i] % entries) as usize];
+    }
+}

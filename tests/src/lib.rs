@@ -6,6 +6,7 @@ pub mod graphs;
 pub mod kernels;
 pub mod launches;
 pub mod loading;
+pub mod products;
 pub mod random;
 pub mod stubs;
 
@@ -94,6 +95,25 @@ macro_rules! on_both_devices {
             #[ignore = "needs a CUDA device"]
             fn on_a_gpu() {
                 $crate::on_a_gpu(check);
+            }
+        }
+    )*};
+}
+
+/// Makes two tests of each function of a device: on the simulated one, and on a GPU.
+#[macro_export]
+macro_rules! on_each_device {
+    ($($name:ident;)*) => {$(
+        mod $name {
+            #[test]
+            fn simulated() {
+                super::$name(&thalweg::Device::simulated(thalweg::Spec::default()));
+            }
+
+            #[test]
+            #[ignore = "needs a CUDA device"]
+            fn on_a_gpu() {
+                super::$name(&thalweg::Device::cuda(0).unwrap());
             }
         }
     )*};

@@ -23,6 +23,7 @@
  * THALWEG_CAPABILITY=n     compute capability of each device; 90 if not set
  * THALWEG_NO_COOPERATION=1 no device has cooperative launches
  * THALWEG_PARAMETERS=4,8   the sizes of every kernel's parameters; the driver cannot tell them if not set
+ * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -255,6 +256,13 @@ __attribute__((format(printf, 2, 3))) static CUresult done(CUresult code, const 
 static CUresult done_quietly(CUresult code) {
     pthread_mutex_unlock(&lock);
     return code;
+}
+
+/* Ends a question about a kernel. */
+static CUresult asked(CUresult code, const char *call, const Object *function) {
+    const char *name = code == INVALID_HANDLE ? "f?" : function->name;
+    if (getenv("THALWEG_QUESTIONS")) return done(code, "%s %s", call, name);
+    return done_quietly(code);
 }
 
 static void begin(void) { pthread_mutex_lock(&lock); }
@@ -750,7 +758,17 @@ CUresult cuFuncGetParamInfo(Object *function, size_t index, size_t *offset, size
     }
     if (!code && !*sizes) code = INVALID_VALUE;
     if (!code) *bytes = strtoul(sizes, NULL, 10);
-    return done_quietly(code);
+    return asked(code, "cuFuncGetParamInfo", function);
+}
+
+CUresult cuFuncGetParamCount(Object *function, size_t *count) {
+    begin();
+    CUresult code = with(__func__, 'f', function);
+    const char *sizes = getenv("THALWEG_PARAMETERS");
+    if (!code && !sizes) code = NOT_SUPPORTED;
+    *count = sizes && *sizes;
+    for (; !code && *sizes; sizes++) *count += *sizes == ',';
+    return asked(code, "cuFuncGetParamCount", function);
 }
 
 CUresult cuFuncLoad(Object *function) {
@@ -770,7 +788,7 @@ CUresult cuFuncGetAttribute(int *value, int attribute, Object *function) {
         if (attribute < FUNCTION_CLUSTER_WIDTH || attribute > FUNCTION_CLUSTER_DEPTH) code = INVALID_VALUE;
         else *value = (int)function->cluster[attribute - FUNCTION_CLUSTER_WIDTH];
     }
-    return done_quietly(code);
+    return asked(code, "cuFuncGetAttribute", function);
 }
 
 CUresult cuFuncSetAttribute(Object *function, int attribute, int value) {
@@ -818,7 +836,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Object *functi
     if (!code && block < 1) code = INVALID_VALUE;
     if (!code) *blocks = THREADS_PER_MULTIPROCESSOR / block;
     if (!code && *blocks > BLOCKS_PER_MULTIPROCESSOR) *blocks = BLOCKS_PER_MULTIPROCESSOR;
-    return done_quietly(code);
+    return asked(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor", function);
 }
 
 CUresult cuOccupancyMaxPotentialClusterSize(int *blocks, Object *function, const Config *config) {
@@ -826,7 +844,7 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *blocks, Object *function, const
     CUresult code = with(__func__, 'f', function);
     if (!code && config->count) code = INVALID_VALUE;
     if (!code) *blocks = function->non_portable ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
-    return done_quietly(code);
+    return asked(code, "cuOccupancyMaxPotentialClusterSize", function);
 }
 
 CUresult cuOccupancyMaxActiveClusters(int *clusters, Object *function, const Config *config) {
@@ -835,7 +853,7 @@ CUresult cuOccupancyMaxActiveClusters(int *clusters, Object *function, const Con
     if (!code && (config->count != 1 || config->attributes->id != ATTRIBUTE_CLUSTER)) code = INVALID_VALUE;
     const unsigned *cluster = code ? NULL : config->attributes->value.cluster;
     if (!code) *clusters = (int)(MULTIPROCESSORS / (cluster[0] * cluster[1] * cluster[2]));
-    return done_quietly(code);
+    return asked(code, "cuOccupancyMaxActiveClusters", function);
 }
 
 CUresult cuLaunchKernelEx(const Config *config, Object *function, void **params, void **extra) {

@@ -175,7 +175,7 @@ fn mapped_arguments_are_checked_like_others() {
     let x = buffer(&device, 20);
     assert_eq!(
         kind(run(&buffer(&other, 20), 20, 4, 40).unwrap_err()),
-        "`x` was allocated for another device"
+        "`x` belongs to `simulated H200`, but the pipeline to another `simulated H200`"
     );
     assert_eq!(kind(run(&x, 19, 4, 40).unwrap_err()), "`y` has 19 items, but `x` has 20");
     assert_eq!(
@@ -346,7 +346,10 @@ fn device_arguments_are_checked_like_others() {
     let mut work = Work::new(&device).unwrap();
     let buffer = |device: &Device, len| DeviceBuf::<f32>::zeroed(device, len).unwrap();
     let error = work.run(&buffer(&other, 4), &mut buffer(&device, 4)).unwrap_err();
-    assert_eq!(error.kind().to_string(), "`from` was allocated for another device");
+    assert_eq!(
+        error.kind().to_string(),
+        "`from` belongs to `simulated H200`, but the pipeline to another `simulated H200`"
+    );
     let error = work.run(&buffer(&device, 5), &mut buffer(&device, 4)).unwrap_err();
     assert_eq!(error.kind().to_string(), "`both` has 4 items, but `from` has 5");
     assert_eq!(error.place().site.map(|site| site.line > 1), Some(true));

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use thalweg::cublas::{self, Batch, Gemm};
+use thalweg::cublas::{self, Batch, Gemm, Gemv};
 use thalweg::cudnn::{self, Activation};
 use thalweg::cufft::{self, Complex, Fft};
 use thalweg::prelude::*;
@@ -158,7 +158,36 @@ fn a_result_with_gaps_is_no_whole_one() {
         cublas::matmul(queue, Gemm::new(2, 4, 1), 1.0, a, b, d)
     })
     .expect_err("an element is missing");
-    assert_eq!(first_line(&error), "`matmul`: `d` is m x n = 2 x 4, which takes 8 elements, but it has 7");
+    assert_eq!(
+        first_line(&error),
+        "`matmul`: `d` is m x n = 2 x 4, which takes 8 elements, but it has 7, of buffer `dc`"
+    );
+}
+
+#[test]
+fn errors_name_the_buffer_whose_part_was_given() {
+    let run = |routine| {
+        let error = run(&simulated(), &[1.0; 6], &[1.0; 4], &mut [0.0; 4], routine).expect_err("too few");
+        first_line(&error)
+    };
+    let text = run(|queue, a, b, c| {
+        cublas::gemm(queue, Gemm::new(2, 2, 2), 1.0, a.get(..4).unwrap(), b.get(1..2).unwrap(), 0.0, c)
+    });
+    assert_eq!(text, "`gemm`: `b` is k x n = 2 x 2, which takes 4 elements, but it has 1, of buffer `b`");
+    let text = run(|queue, a, b, c| {
+        // The last of `a`, where routines have other names for it.
+        cublas::gemm(queue, Gemm::new(2, 2, 2), 1.0, b, a.get(5..).unwrap(), 0.0, c)
+    });
+    assert_eq!(text, "`gemm`: `b` is k x n = 2 x 2, which takes 4 elements, but it has 1, of buffer `a`");
+    let text = run(|queue, _, b, y| cudnn::bias(queue, 3, b.get(..1).unwrap(), y));
+    assert_eq!(text, "`bias`: `y` is 1 x 1 x 3, which takes 3 elements, but it has 4, of buffer `dc`");
+    let text =
+        run(|queue, a, b, y| cublas::gemv(queue, Gemv::new(4, 1), 1.0, a.get(..4).unwrap(), b, 0.0, y));
+    assert_eq!(text, "`gemv`: `x` is a vector = 1 x 1, which takes 1 element, but it has 4, of buffer `b`");
+    // What has no elements is in no buffer.
+    let text =
+        run(|queue, a, b, c| cublas::gemm(queue, Gemm::new(2, 2, 2), 1.0, a.get(6..).unwrap(), b, 0.0, c));
+    assert!(text.starts_with("`gemm`: `a` is m x k = 2 x 2, which takes 4 elements, but it has 0"), "{text}");
 }
 
 fn rows_alone(device: &Device) {

@@ -57,9 +57,12 @@ mod lengths {
             let mut pipeline = Saxpy::new(&device).unwrap();
             let (foreign, own) = (pinned(&other, &[1.0; 6]), pinned(&device, &[1.0; 6]));
             let error = pipeline.run(1.0, &foreign, &mut [0.0; 6]).unwrap_err();
-            is!(error, OtherDevice { host: "x" });
+            is!(error, OtherDevice { host: "x", .. });
             HERE.is_of_pipeline(&error, "Saxpy", "lengths::x");
-            assert_eq!(says(&error), "`x` was allocated for another device");
+            assert_eq!(
+                says(&error),
+                "`x` belongs to `simulated H200`, but the pipeline to another `simulated H200`"
+            );
 
             let mut y = [0.0; 6];
             pipeline.run(1.0, &own, &mut y).unwrap();

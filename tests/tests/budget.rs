@@ -58,14 +58,33 @@ fn a_given_chunk_that_does_not_fit_is_an_error() {
     let mut pipeline = Given::new(&device).unwrap();
     let (x, mut y) = (vec![1; 100_000], vec![0; 100_000]);
     let error = pipeline.run(50_000, &x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Budget { needed: 200_704, budget: SMALL }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Budget { needed: 200_704, budget: SMALL, .. }), "{error}");
     assert_eq!(error.place().pipeline, Some("Given"));
     assert_eq!(used(&device, before), 0);
     pipeline.run(10_000, &x, &mut y).unwrap();
     assert_eq!(y, x);
-    let error = Auto::options(&device).chunk(50_000).build().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Budget { budget: SMALL, .. }), "{error}");
+    let said = |error: Error| error.kind().to_string();
+    assert_eq!(
+        said(Auto::options(&device).chunk(50_000).build().unwrap_err()),
+        "the ring needs 200704 bytes of device memory, but its budget is 65536\n  \
+         help: it has 2 slots for chunks of 50000 items: reduce either, or make the budget at least 200704 bytes"
+    );
+    // All items in one chunk: the depth does not matter.
+    assert_eq!(
+        said(pipeline.run(40_000, &x[..40_000], &mut y[..40_000]).unwrap_err()),
+        "the ring needs 80384 bytes of device memory, but its budget is 65536\n  \
+         help: it has 1 slot for chunks of 40000 items: reduce the chunk, or make the budget at least 80384 bytes"
+    );
     // Not even one item.
-    let error = Auto::options(&device).budget(100).build().unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Budget { budget: 100, .. }), "{error}");
+    let tiny = |depth| said(Auto::options(&device).budget(100).depth(depth).build().unwrap_err());
+    assert_eq!(
+        tiny(2),
+        "the ring needs 1024 bytes of device memory, but its budget is 100\n  \
+         help: it has 2 slots for chunks of 1 item: reduce the depth, or make the budget at least 1024 bytes"
+    );
+    assert_eq!(
+        tiny(1),
+        "the ring needs 512 bytes of device memory, but its budget is 100\n  \
+         help: it has 1 slot for chunks of 1 item: make the budget at least 512 bytes"
+    );
 }

@@ -1,96 +1,16 @@
-//! cuBLAS from pipelines, against a plain loop in `f64`: on the simulated device, and on a GPU.
-//!
-//! A sum of `k` products in whatever order differs from the exact one by at most `k` roundings of the sum of the products'
-//! absolute values (Higham, Accuracy and Stability of Numerical Algorithms, 3.1), to which come those of `alpha`, `beta` and
-//! the result.
+//! cuBLAS from pipelines: on the simulated device, and on a GPU.
 
-use thalweg::cublas::{self, Activated, Batch, Element, Gemm, Gemv, Matmul, Product, Scale, Vector};
+use thalweg::cublas::{self, Batch, Element, Gemm, Gemv, Product, Scale, Vector};
 use thalweg::half::{bf16, f16};
 use thalweg::prelude::*;
+use thalweg_tests::on_each_device;
+use thalweg_tests::products::{Exact, Number, Numbers, Shape};
 
-/// An element, as the tests see it.
-trait Number: Element + PartialEq + std::fmt::Debug {
-    /// The nearest to a value.
-    fn of(value: f64) -> Self;
-    fn exact(self) -> f64;
-    /// Half the distance from 1 to the next number.
-    const ROUNDING: f64;
-    /// Half the smallest number above 0.
-    const LEAST: f64;
-    /// What a sum of products loses with each term. The matrix units that multiply 16-bit elements cut sums off rather than
-    /// round them.
-    const SUMMING: f64;
-}
-
-macro_rules! numbers {
-    ($($number:ty: $of:expr, $exact:expr, $bits:literal, $least:expr, $summing:expr;)*) => {$(
-        impl Number for $number {
-            fn of(value: f64) -> Self {
-                $of(value)
-            }
-            fn exact(self) -> f64 {
-                $exact(self)
-            }
-            const ROUNDING: f64 = 1.0 / (1_u64 << $bits) as f64;
-            const LEAST: f64 = $least;
-            const SUMMING: f64 = $summing;
-        }
-    )*};
-}
-numbers! {
-    f32: |x| x as f32, f64::from, 24, 1e-45, 1.0 / (1_u64 << 24) as f64;
-    f64: |x| x, |x| x, 53, 0.0, 2.0 / (1_u64 << 53) as f64;
-    f16: f16::from_f64, f16::to_f64, 11, 3e-8, 1.0 / (1_u64 << 23) as f64;
-    bf16: bf16::from_f64, bf16::to_f64, 8, 5e-41, 1.0 / (1_u64 << 23) as f64;
-}
-
-/// Numbers from -1 to 1 without a pattern.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as f64 / f64::from(1 << 30) - 1.0
-    }
-
-    fn vec<T: Number>(&mut self, len: usize) -> Vec<T> {
-        (0..len).map(|_| T::of(self.next())).collect()
-    }
-
-    /// Up to and without `below`.
-    fn below(&mut self, below: usize) -> usize {
-        (((self.next() + 1.0) / 2.0 * below as f64) as usize).min(below - 1)
-    }
-}
-
-/// Devices to test on.
-fn simulated() -> Device {
-    Device::simulated(Spec::default())
-}
-
-/// Makes two tests of a function of a device.
-macro_rules! tests {
-    ($($name:ident;)*) => {$(
-        mod $name {
-            #[test]
-            fn simulated() {
-                super::$name(&super::simulated());
-            }
-
-            #[test]
-            #[ignore = "needs a CUDA device"]
-            fn on_a_gpu() {
-                super::$name(&thalweg::Device::cuda(0).unwrap());
-            }
-        }
-    )*};
-}
-tests! {
+on_each_device! {
     products_are_those_of_a_plain_loop;
     batches_are_products_one_by_one;
     products_of_vectors;
     sums_of_vectors;
-    products_with_a_bias_and_a_function;
     what_is_no_number;
     numbers_near_zero;
     tf32_is_as_exact_as_it_says;
@@ -153,114 +73,6 @@ stream_pipeline! {
             call cublas::gemm_batched_out(gemm, batch, alpha, &da, &db, out dd);
         }
         stage store { copy dc -> c; copy dd -> d; }
-    }
-}
-
-/// One product and how its matrices lie.
-#[derive(Debug, Clone, Copy)]
-struct Shape {
-    m: usize,
-    n: usize,
-    k: usize,
-    transposed: [bool; 2],
-    /// Elements between the rows of `a`, `b` and `c`.
-    gaps: [usize; 3],
-}
-
-/// An element of a result.
-#[derive(Debug, Clone, Copy)]
-struct Exact {
-    product: f64,
-    /// Beside the product: `beta * c`, or a bias.
-    added: f64,
-    /// The sum of the absolute values of what it is made of.
-    size: f64,
-}
-
-impl Exact {
-    fn value(self) -> f64 {
-        self.product + self.added
-    }
-
-    fn plus(self, bias: f64) -> Self {
-        Self { added: bias, size: self.size + bias.abs(), ..self }
-    }
-}
-
-impl Shape {
-    fn stored(self) -> [[usize; 2]; 3] {
-        let Self { m, n, k, transposed: [a, b], .. } = self;
-        [if a { [k, m] } else { [m, k] }, if b { [n, k] } else { [k, n] }, [m, n]]
-    }
-
-    fn ld(self) -> [usize; 3] {
-        let stored = self.stored();
-        [0, 1, 2].map(|i| stored[i][1] + self.gaps[i])
-    }
-
-    /// Elements of each matrix, its last gap too; at least 1, since a pipeline has no items without elements.
-    fn lengths(self) -> [usize; 3] {
-        let (stored, ld) = (self.stored(), self.ld());
-        [0, 1, 2].map(|i| (stored[i][0] * ld[i]).max(1))
-    }
-
-    fn gemm(self) -> Gemm {
-        let [lda, ldb, ldc] = self.ld();
-        let gemm = Gemm::new(self.m, self.n, self.k).lda(lda).ldb(ldb).ldc(ldc);
-        let gemm = if self.transposed[0] { gemm.transpose_a() } else { gemm };
-        if self.transposed[1] { gemm.transpose_b() } else { gemm }
-    }
-
-    /// For each element of `c` what it is; `None` in gaps.
-    fn product<T: Number, C: Number>(
-        self,
-        alpha: f64,
-        a: &[T],
-        b: &[T],
-        beta: f64,
-        c: &[C],
-    ) -> Vec<Option<Exact>> {
-        let [lda, ldb, ldc] = self.ld();
-        let mut results = vec![None; c.len()];
-        for i in 0..self.m {
-            for j in 0..self.n {
-                let (mut sum, mut size) = (0.0, 0.0);
-                for l in 0..self.k {
-                    let a = a[if self.transposed[0] { l * lda + i } else { i * lda + l }].exact();
-                    let b = b[if self.transposed[1] { j * ldb + l } else { l * ldb + j }].exact();
-                    sum += a * b;
-                    size += (a * b).abs();
-                }
-                let c = if beta == 0.0 { 0.0 } else { beta * c[i * ldc + j].exact() };
-                let product = if alpha == 0.0 { 0.0 } else { alpha * sum };
-                results[i * ldc + j] = Some(Exact { product, added: c, size: alpha.abs() * size + c.abs() });
-            }
-        }
-        results
-    }
-
-    /// What a result may be off by.
-    fn bound<T: Number, C: Number>(self, exact: Exact) -> f64 {
-        // cuBLAS may round a product to the result's type before it adds something to it.
-        let first = if exact.added == 0.0 { 0.0 } else { C::ROUNDING * exact.product.abs() };
-        let last = 2.0 * C::ROUNDING * exact.value().abs();
-        (self.k + 3) as f64 * T::SUMMING * exact.size + first + last + C::LEAST
-    }
-
-    fn check<T: Number, C: Number>(self, got: &[C], old: &[C], expected: &[Option<Exact>]) {
-        for (at, ((got, old), expected)) in got.iter().zip(old).zip(expected).enumerate() {
-            match expected {
-                None => assert_eq!(got, old, "{self:?}: element {at} is in a gap"),
-                Some(expected) => {
-                    let off = (got.exact() - expected.value()).abs();
-                    let bound = self.bound::<T, C>(*expected);
-                    assert!(
-                        off <= bound,
-                        "{self:?}: element {at} is {got:?}, not {expected:?}: {off} > {bound}"
-                    );
-                }
-            }
-        }
     }
 }
 
@@ -456,79 +268,6 @@ fn sums_of_vectors(device: &Device) {
     of::<bf16>(device);
 }
 
-stream_pipeline! {
-    pipeline Layer<T: Product<C>, C: Activated> {
-        param matmul: Matmul;
-        param lengths: [usize; 4];
-        input a: [T; lengths[0]];
-        input b: [T; lengths[1]];
-        input bias: [C; lengths[3]];
-        output d: [C; lengths[2]];
-        output e: [C; lengths[2]];
-        device dd: [C; lengths[2]];
-        device de: [C; lengths[2]];
-        chunk _x = 1;
-        stage load { copy a -> da; copy b -> db; copy bias -> dbias; }
-        stage multiply {
-            call cublas::matmul(matmul, 0.5, &da, &db, out dd);
-            call cublas::matmul_bias(matmul, 0.5, &da, &db, &dbias, out de);
-        }
-        stage store { copy dd -> d; copy de -> e; }
-    }
-}
-
-fn products_with_a_bias_and_a_function(device: &Device) {
-    fn of<T: Number + Product<C>, C: Number + Activated>(device: &Device) {
-        let gelu = |x: f64| {
-            0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3))).tanh())
-        };
-        type Function = fn(f64) -> f64;
-        type With = fn(Gemm) -> Matmul;
-        let functions: [(With, Function); 3] =
-            [(Matmul::from, |x| x), (Gemm::relu, |x| x.max(0.0)), (Gemm::gelu, gelu)];
-        let mut numbers = Numbers(19);
-        let mut layer = Layer::<T, C>::options(device).build().unwrap();
-        for (m, n, k) in [(1, 8, 8), (16, 8, 32), (40, 64, 24), (3, 5, 7), (128, 72, 200)] {
-            for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-                // What cuBLASLt multiplies on matrix units has rows of whole 16 bytes; other sizes on other units.
-                let shape = Shape { m, n, k, transposed, gaps: [0; 3] };
-                let [a, b, c] = shape.lengths();
-                let lengths = [a, b, c, n];
-                let (a, b) = (numbers.vec::<T>(2 * a), numbers.vec::<T>(2 * b));
-                let bias = numbers.vec::<C>(2 * n);
-                for (matmul, function) in functions {
-                    let (mut d, mut e) = (vec![C::of(9.0); 2 * c], vec![C::of(9.0); 2 * c]);
-                    layer.run(matmul(shape.gemm()), lengths, &a, &b, &bias, &mut d, &mut e).unwrap();
-                    for half in 0..2 {
-                        let (a, b) = (&a[half * lengths[0]..], &b[half * lengths[1]..]);
-                        let exact = shape.product(0.5, a, b, 0.0, &d[..c]);
-                        for (at, exact) in exact.into_iter().enumerate() {
-                            let exact = exact.unwrap();
-                            let bias = bias[half * n + at % n].exact();
-                            let is_gelu = function(-1.0) < 0.0 && function(-1.0) > -1.0;
-                            for (got, exact) in [(&d, exact), (&e, exact.plus(bias))] {
-                                let got = got[half * c + at].exact();
-                                // The functions' slopes are at most 1.13; `tanh` of the device is exact to 2^-10.
-                                let tanh = if is_gelu { exact.value().abs() / 1024.0 } else { 0.0 };
-                                let bound = 1.13 * shape.bound::<T, C>(exact) + tanh;
-                                let expected = function(exact.value());
-                                assert!(
-                                    (got - expected).abs() <= bound,
-                                    "{shape:?} at {at}: {got}, not {expected}"
-                                );
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-    of::<f32, f32>(device);
-    of::<f16, f16>(device);
-    of::<bf16, bf16>(device);
-    of::<f16, f32>(device);
-}
-
 fn what_is_no_number(device: &Device) {
     let gemm = Gemm::new(2, 2, 2);
     let mut multiply = Multiply::<f32, f32>::options(device).build().unwrap();
@@ -650,7 +389,7 @@ fn dimensions_that_do_not_fit(device: &Device) {
     };
     let gemm = Gemm::new(2, 3, 4);
     let error = run(gemm, None, [9, 12, 6]);
-    let expected = "`gemm`: `a` is m x k = 2 x 4, which takes 8 elements, but it has 9\n  \
+    let expected = "`gemm`: `a` is m x k = 2 x 4, which takes 8 elements, but it has 9, of buffer `da`\n  \
         in pipeline `Multiply`, stage `multiply`, operation `call multiply`, chunk 0\n  at tests/tests/cublas.rs:";
     assert!(error.to_string().starts_with(expected), "{error}");
     let kind = |error: Error| match error.kind() {
@@ -673,40 +412,7 @@ fn dimensions_that_do_not_fit(device: &Device) {
     assert_eq!(text(error), expected);
     let error = run(Gemm::new(1 << 31, 0, 0), None, [1; 3]);
     assert_eq!(text(error), "`gemm`: m is 2147483648, but it must be at most 2147483647");
-
-    let mut layer = Layer::<f32, f32>::options(device).build().unwrap();
-    let mut run = |gemm: Gemm, lengths: [usize; 4]| {
-        let [a, b, mut d, bias] = lengths.map(|len| vec![1.0; len]);
-        let mut e = d.clone();
-        layer.run(gemm.into(), lengths, &a, &b, &bias, &mut d, &mut e).unwrap_err()
-    };
-    let expected = "`matmul_bias`: `bias` is a vector of n = 1 x 3, which takes 3 elements, but it has 2";
-    assert_eq!(text(run(gemm, [8, 12, 6, 2])), expected);
-    assert_eq!(text(run(Gemm::new(2, 3, 0), [1, 1, 6, 3])), "`matmul`: k is 0, but it must be at least 1");
-    assert_eq!(kind(run(gemm, [8, 12, 8, 3])), ("matmul", "d", 6, 8));
-    let expected =
-        "`matmul`: the leading dimension of `d` is 4, but it must be its 3 columns: all of it is written";
-    assert_eq!(text(run(gemm.ldc(4), [8, 12, 8, 3])), expected);
 }
-
-// ANCHOR: layer
-stream_pipeline! {
-    /// A layer of a neural network: `y <- max(0, x * w + bias)`, for rows of `k` elements.
-    pipeline Dense {
-        param k: usize;
-        param n: usize;
-        input x: [f16; k];
-        resident w: [f16];
-        resident bias: [f16];
-        output y: [f16; n];
-        device dy: [f16; n];
-        chunk c = 1000;
-        stage load { copy x -> dx; }
-        stage multiply { call cublas::matmul_bias(Gemm::new(c.len, n, k).relu(), 1.0, &dx, &w, &bias, out dy); }
-        stage store { copy dy -> y; }
-    }
-}
-// ANCHOR_END: layer
 
 // ANCHOR: composed
 /// `y <- x * w1 * w2`: two products, of which the first goes into `t`. The weights are in one buffer.
@@ -748,17 +454,6 @@ fn pipelines_of_the_book(device: &Device) {
     let (rows, k, n) = (2500, 8, 16);
     let mut numbers = Numbers(31);
     let shape = Shape { m: rows, n, k, transposed: [false; 2], gaps: [0; 3] };
-
-    let (x, w) = (numbers.vec::<f16>(rows * k), numbers.vec::<f16>(k * n));
-    let bias = numbers.vec::<f16>(n);
-    let mut y = vec![f16::ZERO; rows * n];
-    Dense::new(device).unwrap().run(k, n, &x, &w, &bias, &mut y).unwrap();
-    for (at, exact) in shape.product(1.0, &x, &w, 0.0, &y).into_iter().enumerate() {
-        let exact = exact.unwrap().plus(bias[at % n].exact());
-        let expected = exact.value().max(0.0);
-        let bound = shape.bound::<f16, f16>(exact);
-        assert!((y[at].exact() - expected).abs() <= bound, "{at}: {}, not {expected}", y[at]);
-    }
 
     // Small whole numbers, of which all sums are exact.
     let mut whole = |len: usize| (0..len).map(|_| (numbers.next() * 8.0).round() as f32).collect::<Vec<_>>();

@@ -9,9 +9,10 @@ use thalweg::{ErrorKind, Spec};
 
 // ANCHOR: net
 /// Eight filters of 5 x 5 over images of 28 x 28, two pixels apart.
-const FEATURES: Convolution = Convolution::new([1, 1, 28, 28], [8, 1, 5, 5]).padding([2, 2]).stride([2, 2]);
+const FEATURES: Convolution =
+    Convolution::new([1, 1, 28, 28], [8, 1, 5, 5]).padding([2, 2]).stride([2, 2]).checked();
 /// Ten classes of eight maps of 14 x 14: a filter as large as a map.
-const CLASSES: Convolution = Convolution::new([1, 8, 14, 14], [10, 8, 14, 14]);
+const CLASSES: Convolution = Convolution::new([1, 8, 14, 14], [10, 8, 14, 14]).checked();
 
 stream_pipeline! {
     /// The probabilities of the ten digits, for each image.
@@ -377,7 +378,7 @@ fn sizes_that_do_not_fit_are_refused() {
     let error =
         pipeline.run(of, 18, 16, &x, &w, &mut y, &mut relu).expect_err("two channels, one in the filter");
     assert!(matches!(error.kind(), ErrorKind::Dimension { routine: "convolution", value: 1, .. }), "{error}");
-    let text = "`convolution`: the channels of a filter is 1, but it must be the input's 2 channels divided by the 1 groups\n  in pipeline `Convolve`, stage `plain`, operation `call cudnn::convolution`, chunk 0\n";
+    let text = "`convolution`: the number of channels of a filter is 1, but it must be the input's 2 channels\n  in pipeline `Convolve`, stage `plain`, operation `call cudnn::convolution`, chunk 0\n";
     assert!(error.to_string().starts_with(text), "{error}");
     let good = of.groups(2);
     let error = pipeline.run(good, 18, 16, &x, &w[..15], &mut y, &mut relu).expect_err("a weight is missing");

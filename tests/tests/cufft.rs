@@ -325,7 +325,7 @@ fn a_batch_of_another_length_is_refused() {
     else {
         panic!("{error}")
     };
-    let text = "`forward`: `signal` is 3 of 8, which takes 24 elements, but it has 8\n  in pipeline `Fixed`, stage `all`, operation `call cufft::forward`, chunk 2\n";
+    let text = "`forward`: `signal` is 3 of 8, which takes 24 elements, but it has 8, of buffer `dx`\n  in pipeline `Fixed`, stage `all`, operation `call cufft::forward`, chunk 2\n";
     assert!(error.to_string().starts_with(text), "{error}");
     pipeline.run(3, &x[..48], &mut y[..30]).expect("whole chunks");
     assert_eq!(y[0], Complex::new(8.0, 0.0));

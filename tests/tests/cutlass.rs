@@ -150,6 +150,29 @@ stream_pipeline! {
     }
 }
 
+/// `c <- a * b + c` by the `cutlass_sgemm` that is declared where this stands.
+macro_rules! sgemm {
+    () => {
+        stream_pipeline! {
+            pub pipeline Sgemm {
+                param n: u32;
+                param k: u32;
+                input a: [f32; k as usize];
+                resident b: [f32];
+                inout c: [f32; n as usize];
+                chunk rows = 512;
+                stage load { copy a -> da; copy c -> dc; }
+                stage gemm {
+                    cutlass_sgemm<<<(blocks(rows.len, 128), blocks(n as usize, 128)), 256, SGEMM_SHARED>>>(
+                        rows.len as u32, n, k, 1.0, &da, &b, 1.0, &mut dc
+                    );
+                }
+                stage store { copy dc -> c; }
+            }
+        }
+    };
+}
+
 /// The same kernel, compiled by nvcc to PTX, which the driver compiles for the GPU at hand.
 mod from_ptx {
     use super::*;
@@ -175,23 +198,7 @@ mod from_ptx {
     }
     // ANCHOR_END: ptx
 
-    stream_pipeline! {
-        pub pipeline Sgemm {
-            param n: u32;
-            param k: u32;
-            input a: [f32; k as usize];
-            resident b: [f32];
-            inout c: [f32; n as usize];
-            chunk rows = 512;
-            stage load { copy a -> da; copy c -> dc; }
-            stage gemm {
-                cutlass_sgemm<<<(blocks(rows.len, 128), blocks(n as usize, 128)), 256, SGEMM_SHARED>>>(
-                    rows.len as u32, n, k, 1.0, &da, &b, 1.0, &mut dc
-                );
-            }
-            stage store { copy dc -> c; }
-        }
-    }
+    sgemm!();
 }
 
 /// The same kernel, compiled by nvcc for Hopper alone.
@@ -216,23 +223,7 @@ mod from_cubin {
         );
     }
 
-    stream_pipeline! {
-        pub pipeline Sgemm {
-            param n: u32;
-            param k: u32;
-            input a: [f32; k as usize];
-            resident b: [f32];
-            inout c: [f32; n as usize];
-            chunk rows = 512;
-            stage load { copy a -> da; copy c -> dc; }
-            stage gemm {
-                cutlass_sgemm<<<(blocks(rows.len, 128), blocks(n as usize, 128)), 256, SGEMM_SHARED>>>(
-                    rows.len as u32, n, k, 1.0, &da, &b, 1.0, &mut dc
-                );
-            }
-            stage store { copy dc -> c; }
-        }
-    }
+    sgemm!();
 }
 
 // ANCHOR: routine

@@ -261,5 +261,5 @@ fn a_kernel_of_another_device() {
         kernel.launch(launch.config(1, 4, 0), 4, 1.0, launch.read(dx), launch.read_write(dy))
     });
     let error = result.unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "axpy_each" }), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "axpy_each", .. }), "{error}");
 }

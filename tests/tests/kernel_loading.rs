@@ -106,6 +106,10 @@ fn refusals(device: &Device) {
     let error = twice.run(&[1.0], &[1.0], &x, &mut y).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::SymbolChanged { symbol: "weights", .. }), "{error}");
     assert_eq!(error.place().stage, Some("two"));
+    // The variable has room for five.
+    let error = Blur::new(device).unwrap().run(1, &[1.0; 6], &[0.0; 4], &mut [0.0; 4]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::SymbolSize { bytes: 24, size: 20, .. }), "{error}");
+    assert_eq!(error.place().stage, Some("work"));
 }
 
 #[test]
@@ -124,10 +128,7 @@ fn refusals_of_the_simulated_device() {
 #[test]
 #[ignore = "needs a CUDA device"]
 fn refusals_of_a_gpu() {
-    let device = Device::cuda(0).unwrap();
-    refusals(&device);
-    let error = Blur::new(&device).unwrap().run(1, &[1.0; 6], &[0.0; 4], &mut [0.0; 4]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::SymbolSize { bytes: 24, size: 20, .. }), "{error}");
+    refusals(&Device::cuda(0).unwrap());
 }
 
 #[test]

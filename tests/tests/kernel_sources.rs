@@ -309,28 +309,6 @@ struct Map {
     b: f32,
 }
 
-mod ptx {
-    use super::*;
-
-    #[kernels("../cu/sources/limited.ptx")]
-    unsafe extern "CUDA" {
-        #[host(limited_on_host)]
-        #[requires(n as usize <= x.len().min(z.len()) && limits.len() == 2)]
-        pub safe fn affine_limited(n: u32, map: Map, x: &[f32], z: Out<[f32]>, #[symbol] limits: &[f32]);
-    }
-}
-
-mod cubin {
-    use super::*;
-
-    #[kernels("../cu/sources/limited.cubin")]
-    unsafe extern "CUDA" {
-        #[host(limited_on_host)]
-        #[requires(n as usize <= x.len().min(z.len()) && limits.len() == 2)]
-        pub safe fn affine_limited(n: u32, map: Map, x: &[f32], z: Out<[f32]>, #[symbol] limits: &[f32]);
-    }
-}
-
 fn limited_on_host(thread: Thread, n: u32, map: Map, x: &[f32], z: &mut [f32], limits: &[f32]) {
     let i = thread.global_x();
     if i < n as usize {
@@ -338,53 +316,51 @@ fn limited_on_host(thread: Thread, n: u32, map: Map, x: &[f32], z: &mut [f32], l
     }
 }
 
-stream_pipeline! {
-    pipeline FromPtx {
-        param map: Map;
-        input x: [f32];
-        output z: [f32];
-        resident range: [f32];
-        device dz: [f32];
-        chunk c = 30;
-        stage load { copy x -> dx; }
-        stage work { ptx::affine_limited<<<1, 64>>>(c.len as u32, map, &dx, out dz, &range); }
-        stage store { copy dz -> z; }
-    }
+/// A pipeline of the kernel in an image, and its test.
+macro_rules! limited {
+    ($module:ident, $image:literal) => {
+        mod $module {
+            use super::*;
+
+            #[kernels($image)]
+            unsafe extern "CUDA" {
+                #[host(limited_on_host)]
+                #[requires(n as usize <= x.len().min(z.len()) && limits.len() == 2)]
+                safe fn affine_limited(n: u32, map: Map, x: &[f32], z: Out<[f32]>, #[symbol] limits: &[f32]);
+            }
+
+            stream_pipeline! {
+                pipeline Limited {
+                    param map: Map;
+                    input x: [f32];
+                    output z: [f32];
+                    resident range: [f32];
+                    device dz: [f32];
+                    chunk c = 30;
+                    stage load { copy x -> dx; }
+                    stage work { affine_limited<<<1, 64>>>(c.len as u32, map, &dx, out dz, &range); }
+                    stage store { copy dz -> z; }
+                }
+            }
+
+            pub(super) fn check(device: &Device) -> Result<()> {
+                let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
+                let expected: Vec<f32> = x.iter().map(|x| (2.0 * x - 8.0).clamp(0.0, 64.0)).collect();
+                let mut z = vec![-1.0; 100];
+                Limited::new(device)?.run(Map { a: 2.0, b: -8.0 }, &x, &mut z, &[0.0, 64.0])?;
+                assert_eq!(z, expected);
+                Ok(())
+            }
+        }
+    };
 }
 
-stream_pipeline! {
-    pipeline FromCubin {
-        param map: Map;
-        input x: [f32];
-        output z: [f32];
-        resident range: [f32];
-        device dz: [f32];
-        chunk c = 30;
-        stage load { copy x -> dx; }
-        stage work { cubin::affine_limited<<<1, 64>>>(c.len as u32, map, &dx, out dz, &range); }
-        stage store { copy dz -> z; }
-    }
-}
+limited!(ptx, "../cu/sources/limited.ptx");
+use ptx::check as limited_ptx;
 
-fn images(device: &Device) -> Result<()> {
-    let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
-    let expected: Vec<f32> = x.iter().map(|x| (2.0 * x - 8.0).clamp(0.0, 64.0)).collect();
-    let map = Map { a: 2.0, b: -8.0 };
-    let mut z = vec![-1.0; 100];
-    FromPtx::new(device)?.run(map, &x, &mut z, &[0.0, 64.0])?;
-    assert_eq!(z, expected);
-    Ok(())
-}
-
-/// The cubin is for compute capability 9.0.
-fn an_image_for_one_architecture(device: &Device) -> Result<()> {
-    let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
-    let expected: Vec<f32> = x.iter().map(|x| (2.0 * x - 8.0).clamp(0.0, 64.0)).collect();
-    let mut z = vec![-1.0; 100];
-    FromCubin::new(device)?.run(Map { a: 2.0, b: -8.0 }, &x, &mut z, &[0.0, 64.0])?;
-    assert_eq!(z, expected);
-    Ok(())
-}
+// For compute capability 9.0.
+limited!(cubin, "../cu/sources/limited.cubin");
+use cubin::check as limited_cubin;
 
 macro_rules! on_any_device {
     ($($check:ident: $on_a_gpu:ident,)+) => {$(
@@ -408,6 +384,6 @@ on_any_device! {
     powers: instances_of_templates,
     halves: half_precision,
     together: clusters_and_cooperative_launches,
-    images: ptx_with_a_symbol,
-    an_image_for_one_architecture: a_cubin_with_a_symbol,
+    limited_ptx: ptx_with_a_symbol,
+    limited_cubin: a_cubin_with_a_symbol,
 }

@@ -117,6 +117,69 @@ fn each_slot_and_stream_has_its_plans() {
     assert_eq!(last, end, "{record}");
 }
 
+/// Transforms of one length after another, of the first elements; between them always that of one element.
+fn lengths(queue: &Enqueue<'_>, lengths: usize, mut x: DeviceSliceMut<'_, Complex<f32>>) -> Result<()> {
+    for len in 2..2 + lengths {
+        for len in [1, len] {
+            let Some(part) = x.get_mut(..len) else { unreachable!() };
+            cufft::forward_in_place(queue, Fft::c2c(len), part)?;
+        }
+    }
+    Ok(())
+}
+
+stream_pipeline! {
+    pipeline Lengths {
+        param count: usize;
+        inout x: [Complex<f32>];
+        chunk c = 64;
+        stage all { copy x -> dx; call lengths(count, &mut dx); copy dx -> x; }
+    }
+}
+
+#[test]
+fn plans_make_room_when_their_stream_has_been_waited_for() {
+    // The first wait fails, and the plans are still there.
+    let faults = [("THALWEG_FAIL", "cuStreamSynchronize:2:1")];
+    let test = "plans_make_room_when_their_stream_has_been_waited_for";
+    let record = STUBS.record(test, &faults, |device| {
+        let mut lengths = Lengths::new(device).expect("the pipeline");
+        let mut x = [Complex::default(); 64];
+        let error = lengths.run(40, &mut x).expect_err("the wait fails");
+        assert!(error.to_string().starts_with("`cuStreamSynchronize` failed"), "{error}");
+        lengths.run(40, &mut x).expect("once only");
+    });
+    let Some(record) = record else { return };
+    let (mut live, mut made, mut most) = (Vec::new(), 0, 0);
+    // Since the last wait for the stream of the plans.
+    let mut used = Vec::new();
+    for line in record.lines() {
+        let words: Vec<_> = line.split(' ').collect();
+        match words[..] {
+            ["cufftCreate", plan] => {
+                live.push(plan);
+                made += 1;
+            }
+            ["cufftExecC2C", plan, ..] => {
+                assert!(live.contains(&plan), "{plan} is used: {record}");
+                used.push(plan);
+            }
+            ["cuStreamSynchronize" | "cuStreamQuery", _] => used.clear(),
+            ["cufftDestroy", plan] => {
+                assert!(!used.contains(&plan), "{plan} may be in use: {record}");
+                live.retain(|live| *live != plan);
+            }
+            _ => {}
+        }
+        most = most.max(live.len());
+    }
+    // 16 of the 41 lengths before the wait that fails; the second run finds them, and makes the others.
+    assert!(most == 16 && made > 40 && live.is_empty(), "{most} of {made}, {live:?}: {record}");
+    // The one of one element was always used a moment ago.
+    let of_one = record.lines().filter(|line| line.ends_with(" 1 type=41 batch=1 packed")).count();
+    assert_eq!(of_one, 1, "{record}");
+}
+
 stream_pipeline! {
     pipeline Random {
         param from: usize;

@@ -212,8 +212,6 @@ cuModuleGetFunction m1 _Zrotate_2_
 cuFuncSetAttribute _Zrotate_2_ 8 232448
 cuLaunchKernelEx _Zrotate_2_ <<<(2, 1, 1), (32, 1, 1), 128, s2>>> cluster=(2, 1, 1)
 cuLaunchKernelEx _Zrotate_2_ <<<(2, 1, 1), (32, 1, 1), 128, s2>>> cluster=(2, 1, 1)
-cuModuleGetFunction m1 _Zrotate_2_
-cuFuncSetAttribute _Zrotate_2_ 8 232448
 cuGraphAddKernelNode g1 n2 _Zrotate_2_ <<<(4, 1, 1), (32, 1, 1), 128>>> after n1
 cuGraphKernelNodeSetAttribute n2 cluster=(2, 1, 1)
 cuGraphInstantiateWithFlags x1 g1
@@ -263,14 +261,10 @@ cuModuleLoadDataEx m1
 cuModuleGetFunction m1 total
 cuFuncSetAttribute total 8 232448
 cuLaunchKernelEx total <<<(4, 1, 1), (32, 1, 1), 0, s2>>> cooperative=1
-cuModuleGetFunction m1 total
-cuFuncSetAttribute total 8 232448
 cuGraphAddKernelNode g1 n3 total <<<(4, 1, 1), (32, 1, 1), 0>>> after n2 n1
 cuGraphKernelNodeSetAttribute n3 cooperative=1
 cuGraphInstantiateWithFlags x1 g1
 cuGraphLaunch x1 s7
-cuModuleGetFunction m1 total
-cuFuncSetAttribute total 8 232448
 cuModuleUnload m1
 ";
     let after = |calls: &str| calls.replace(" after n1 n2", " after n2 n1");
@@ -347,6 +341,122 @@ fn the_sources_own_clusters_are_not_said_again() {
     assert!(!calls.contains("cuFuncSetAttribute k 14"), "four are portable: {calls}");
 }
 
+/// The lines about the kernel itself, questions among them.
+fn of_functions(calls: &str) -> Vec<&str> {
+    calls
+        .lines()
+        .filter(|line| line.starts_with("cuFunc") || line.starts_with("cuModuleGetFunction"))
+        .collect()
+}
+
+#[test]
+fn a_second_pipeline_asks_nothing_of_its_kernels() {
+    let variables = [("THALWEG_QUESTIONS", "1"), ("THALWEG_PARAMETERS", "4,8,8")];
+    let calls = recorded("a_second_pipeline_asks_nothing_of_its_kernels", &variables, |device| {
+        let pipelines = [Rotate::new(device).unwrap(), Rotate::options(device).graph().build().unwrap()];
+        let (x, mut y) = (pinned(device, 100), pinned(device, 100));
+        for mut pipeline in pipelines {
+            pipeline.run(4, 4 * BLOCK, &x, &mut y).unwrap();
+        }
+    });
+    let Some(calls) = calls else { return };
+    let asked = [
+        "cuModuleGetFunction m1 _Zrotate_2_",
+        "cuFuncLoad _Zrotate_2_",
+        // An instance's parameters are counted, too.
+        "cuFuncGetParamCount _Zrotate_2_",
+        "cuFuncGetParamInfo _Zrotate_2_",
+        "cuFuncGetParamInfo _Zrotate_2_",
+        "cuFuncGetParamInfo _Zrotate_2_",
+        // Threads, shared memory, and the source's own clusters.
+        "cuFuncGetAttribute _Zrotate_2_",
+        "cuFuncGetAttribute _Zrotate_2_",
+        "cuFuncSetAttribute _Zrotate_2_ 8 232448",
+        "cuFuncGetAttribute _Zrotate_2_",
+        "cuFuncGetAttribute _Zrotate_2_",
+        "cuFuncGetAttribute _Zrotate_2_",
+    ];
+    assert_eq!(of_functions(&calls), asked, "{calls}");
+}
+
+/// What blocks of a cluster, or of a grid with a barrier, the device can hold is asked when the launch is another one than
+/// before.
+#[test]
+fn launches_that_are_alike_are_asked_about_once() {
+    let calls =
+        recorded("launches_that_are_alike_are_asked_about_once", &[("THALWEG_QUESTIONS", "1")], |device| {
+            let (x, mut y) = (pinned(device, 100), pinned(device, 100));
+            let mut total = Total::options(device).chunk(50).build().unwrap();
+            let mut rotate = Rotate::options(device).chunk(25).build().unwrap();
+            for grid in [4, 4, 6] {
+                total.run(grid, &x, &mut y).unwrap();
+                rotate.run(grid, 4 * BLOCK, &x, &mut y).unwrap();
+            }
+            // What does not fit is said each time.
+            for _ in 0..2 {
+                total.run(132 * 32 + 1, &x, &mut y).unwrap_err();
+            }
+        });
+    let Some(calls) = calls else { return };
+    let count = |start: &str| calls.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!(count("cuLaunchKernelEx"), 3 * (2 + 4), "{calls}");
+    assert_eq!(count("cuOccupancyMaxActiveBlocksPerMultiprocessor total"), 2 + 2, "{calls}");
+    assert_eq!(count("cuOccupancyMaxPotentialClusterSize _Zrotate_2_"), 2, "{calls}");
+}
+
+/// What went wrong on the device before is no fault of the launch that is asked about.
+#[test]
+fn a_fault_that_a_question_reports_is_not_its_launchs() {
+    let test = "a_fault_that_a_question_reports_is_not_its_launchs";
+    for (code, operation) in [("700", None), ("1", Some("rotate_2<<<..>>>"))] {
+        let fault = format!("cuOccupancyMaxPotentialClusterSize:{code}:1");
+        let variables = [("THALWEG_FAIL", &*fault), ("THALWEG_TEST", operation.unwrap_or(""))];
+        let calls = recorded(test, &variables, |device| {
+            let error = Rotate::new(device).unwrap().run(4, 128, &[0; 100], &mut [0; 100]).unwrap_err();
+            let operation = std::env::var("THALWEG_TEST").unwrap();
+            let said = error.place().operation.unwrap_or("");
+            assert_eq!(said, operation, "{error}");
+        });
+        if calls.is_none() {
+            return;
+        }
+    }
+}
+
+/// A tool that lists what the driver refuses has nothing to list, unless the driver can tell it in no other way.
+#[test]
+fn only_a_driver_that_does_not_count_parameters_is_asked_for_one_too_many() {
+    let test = "only_a_driver_that_does_not_count_parameters_is_asked_for_one_too_many";
+    let guessing = Stubs {
+        folder: concat!(env!("CARGO_TARGET_TMPDIR"), "/recording-driver-that-does-not-count"),
+        flags: &["-DcuFuncGetParamCount=cuFuncGetParamCountGone"],
+        ..STUBS
+    };
+    for (stubs, refused) in [(STUBS, 0), (guessing, 1)] {
+        let variables = [("THALWEG_QUESTIONS", "1"), ("THALWEG_PARAMETERS", "4,8")];
+        let calls = stubs.record(test, &variables, |device| {
+            for module in [module(K), image("k.ptx", PTX)] {
+                let kernel = KernelInfo::new("k", module).parameters(&[4, 8]);
+                Function::load(device, Box::leak(Box::new(kernel))).expect("the same parameters");
+            }
+            let sizes = |sizes| KernelInfo::new("k", image("k.ptx", PTX)).parameters(sizes);
+            let error = refusal(device, sizes(&[4]));
+            assert_eq!(error.to_string(), "kernel `k` is declared with 1 parameter, but in `k.ptx` it has 2");
+            let error = refusal(device, sizes(&[4, 8, 8]));
+            assert_eq!(
+                error.to_string(),
+                "kernel `k` is declared with 3 parameters, but in `k.ptx` it has 2"
+            );
+        });
+        let Some(calls) = calls else { return };
+        let questions: Vec<_> =
+            of_functions(&calls).into_iter().filter(|line| line.starts_with("cuFuncGetParamInfo")).collect();
+        let count = questions.iter().filter(|line| line.contains("->")).count();
+        // Of the source's kernel none; of the three kernels in PTX one each.
+        assert_eq!((questions.len(), count), (8 + 3 * refused, 3 * refused), "{calls}");
+    }
+}
+
 #[test]
 fn parameters_are_compared_with_the_compiled_kernel() {
     let variables = [("THALWEG_PARAMETERS", "4,8")];
@@ -357,7 +467,7 @@ fn parameters_are_compared_with_the_compiled_kernel() {
         // How many a kernel in CUDA C++ has, the macro has seen.
         let of_image =
             |sizes| refusal(device, KernelInfo::new("k", image("k.ptx", PTX)).parameters(sizes)).to_string();
-        assert_eq!(of_image(&[4]), "kernel `k` is declared with 1 parameters, but in `k.ptx` it has 2");
+        assert_eq!(of_image(&[4]), "kernel `k` is declared with 1 parameter, but in `k.ptx` it has 2");
         assert_eq!(of_image(&[]), "kernel `k` is declared with 0 parameters, but in `k.ptx` it has 2");
         assert_eq!(text(&[4, 8, 8]), "kernel `k` is declared with 3 parameters, but in `k.cu` it has 2");
         let said = "parameter 2 of kernel `k` is declared with 4 bytes, but in `k.cu` it has 8";

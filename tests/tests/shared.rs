@@ -1,33 +1,7 @@
 //! `resident` and `carry`: what the whole run shares.
 
 use thalweg::prelude::*;
-
-#[kernels("../cu/shared.cu")]
-unsafe extern "CUDA" {
-    /// `total[0] += sum(x)`, `total[1] += n`, by one thread.
-    #[host(accumulate_on_host)]
-    #[requires(n as usize <= x.len())]
-    #[requires(total.len() >= 2)]
-    safe fn accumulate(n: u32, x: &[i64], total: &mut [i64]);
-
-    /// `y[i] = table[index[i] % entries]` for `i < n`.
-    #[host(gather_on_host)]
-    #[requires(n as usize <= index.len() && n as usize <= y.len())]
-    #[requires(0 < entries && entries as usize <= table.len())]
-    safe fn gather(n: u32, entries: u32, index: &[u32], table: &[f32], y: Out<[f32]>);
-}
-
-fn accumulate_on_host(_: Grid, n: u32, x: &[i64], total: &mut [i64]) {
-    total[0] += x[..n as usize].iter().sum::<i64>();
-    total[1] += i64::from(n);
-}
-
-fn gather_on_host(thread: Thread, n: u32, entries: u32, index: &[u32], table: &[f32], y: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        y[i] = table[(index[i] % entries) as usize];
-    }
-}
+use thalweg_tests::kernels::{accumulate, gather};
 
 stream_pipeline! {
     /// The sum of all items, chunk by chunk, from what `run` is given.

@@ -1,32 +1,8 @@
 //! `resident` and `carry` of what is on the device already: nothing is copied, in or out.
 
 use thalweg::prelude::*;
+use thalweg_tests::kernels::{accumulate, gather};
 use thalweg_tests::{built, on_both_devices, read, written};
-
-#[kernels("../cu/shared.cu")]
-unsafe extern "CUDA" {
-    #[host(accumulate_on_host)]
-    #[requires(n as usize <= x.len())]
-    #[requires(total.len() >= 2)]
-    safe fn accumulate(n: u32, x: &[i64], total: &mut [i64]);
-
-    #[host(gather_on_host)]
-    #[requires(n as usize <= index.len() && n as usize <= y.len())]
-    #[requires(0 < entries && entries as usize <= table.len())]
-    safe fn gather(n: u32, entries: u32, index: &[u32], table: &[f32], y: Out<[f32]>);
-}
-
-fn accumulate_on_host(_: Grid, n: u32, x: &[i64], total: &mut [i64]) {
-    total[0] += x[..n as usize].iter().sum::<i64>();
-    total[1] += i64::from(n);
-}
-
-fn gather_on_host(thread: Thread, n: u32, entries: u32, index: &[u32], table: &[f32], y: &mut [f32]) {
-    let i = thread.global_x();
-    if i < n as usize {
-        y[i] = table[(index[i] % entries) as usize];
-    }
-}
 
 // ANCHOR: shared
 stream_pipeline! {
@@ -110,11 +86,11 @@ fn what_is_on_the_device_is_checked() {
     let mut run = |on: &Device, len| add_up.run(&[1], &mut DeviceBuf::zeroed(on, len).unwrap()).unwrap_err();
     assert!(matches!(run(&device, 3).kind(), ErrorKind::CarryLength { carry: "total", len: 3, declared: 2 }));
     let error = run(&other, 2);
-    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "total" }));
+    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "total", .. }));
     assert_eq!(error.place().pipeline, Some("AddUp"));
     let table = DeviceBuf::zeroed(&other, 5).unwrap();
     let error = LookUp::new(&device).unwrap().run(5, &table, &[1], &mut [0.0]).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "table" }));
+    assert!(matches!(error.kind(), ErrorKind::OtherDevice { host: "table", .. }));
     // A table of nothing is one that no launch may look into.
     let nothing = DeviceBuf::zeroed(&device, 0).unwrap();
     let error = LookUp::new(&device).unwrap().run(5, &nothing, &[1], &mut [0.0]).unwrap_err();

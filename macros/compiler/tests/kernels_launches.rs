@@ -229,7 +229,9 @@ fn symbols() {
         "#[requires(weights.len() == 25)] safe fn k(n: u32, #[symbol] weights: &[f32], y: &mut [f32]);",
         source,
     ));
-    assert!(text.contains(".parameters(&[4,8]).symbols(&[\"weights\"])"), "{text}");
+    let sizes =
+        ".parameters(&[4,8]).symbols(&[\"weights\"]).symbol_bytes(&[::core::option::Option::Some(100)])";
+    assert!(text.contains(sizes), "{text}");
     assert!(text.contains("&[weights.access(),y.access()],&[weights.access()],&host"), "{text}");
     for (symbol, expected) in [
         (
@@ -371,5 +373,36 @@ fn declarations_between_kernels_do_not_mislead() {
         __constant__ int w[] = { 1, 2 };\n\
         extern \"C\" __global__ void k(S s);\n";
     assert_declared("safe fn k(s: S, #[symbol] w: &[i32]);", source, &[]);
-    assert!(dense(declare("safe fn k(s: S);", source)).contains("size_of::<S>()==4"));
+    assert!(dense(declare("safe fn k(s: S);", source)).contains("same_layout::<S>(4,"));
+}
+
+/// The bytes that a launch may give for `v`, as the source has it.
+#[test]
+fn sizes_of_symbols() {
+    for (definition, ty, bytes) in [
+        ("__constant__ float v[2][3];", "f32", Some(24)),
+        ("__device__ double v;", "f64", Some(8)),
+        ("struct S { int a; double b; }; __constant__ S v[2], w[3];", "S", Some(32)),
+        ("#define N 4\nconstexpr int M = N + 1;\n__constant__ short v[N * M];", "i16", Some(40)),
+        ("__constant__ float4 v[8];", "[f32; 4]", Some(128)),
+        ("typedef float Row[8]; __constant__ Row v[2];", "f32", Some(64)),
+        // The source does not tell.
+        ("__constant__ float v[] = {1, 2};", "f32", None),
+        ("__constant__ float v[COUNT];", "f32", None),
+        ("#if A\n__constant__ float v[2];\n#else\n__constant__ float v[3];\n#endif", "f32", None),
+    ] {
+        let source = format!("{definition}\nextern \"C\" __global__ void k() {{}}");
+        let expanded = declare(&format!("safe fn k(#[symbol] v: &[{ty}]);"), &source);
+        assert_errors(expanded.clone(), &[]);
+        let said = bytes.map(|bytes| format!(".symbol_bytes(&[::core::option::Option::Some({bytes})])"));
+        let text = dense(expanded);
+        let found = text.find(".symbol_bytes(").map(|at| text[at..].split(';').next().unwrap());
+        assert_eq!(found, said.as_deref(), "{definition}");
+    }
+    let source = "__constant__ int a[2]; __constant__ int b[N];\nextern \"C\" __global__ void k() {}";
+    let text = dense(declare("safe fn k(#[symbol] b: &[i32], #[symbol] a: &[i32]);", source));
+    assert!(
+        text.contains(".symbol_bytes(&[::core::option::Option::None,::core::option::Option::Some(8)])"),
+        "{text}"
+    );
 }

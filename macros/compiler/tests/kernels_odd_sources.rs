@@ -16,7 +16,7 @@ fn size(definitions: &str) -> Option<u64> {
     let (errors, _) = errors_and_rest(expanded.clone());
     assert_eq!(errors, [""; 0], "{definitions}");
     let text = dense(expanded);
-    text.split_once("::core::mem::size_of::<P>()==")?.1.split(',').next()?.parse().ok()
+    text.split_once("same_layout::<P>(")?.1.split(',').next()?.parse().ok()
 }
 
 /// Each of these was laid out by what plain text seems to say.
@@ -54,6 +54,9 @@ fn a_pointer_is_found_wherever_it_is_in_a_struct() {
         ("typedef float* Data;\nstruct P { Data p; };", "Data p"),
         ("\nstruct P { Unknown u; float* p; };", "float* p"),
         ("typedef float Matrix[4];\nstruct P { Matrix m; float* p; };", "float* p"),
+        ("typedef float** Table;\nstruct P { Table t; };", "float*"),
+        ("typedef float* Data; typedef Data* Table;\nstruct P { Table t; };", "Data"),
+        ("typedef float* Data; typedef Data Both[2];\nstruct P { Both b; };", "Data"),
     ] {
         let source = format!("{definition}\nextern \"C\" __global__ void k(P p);");
         let expected = format!(
@@ -62,6 +65,24 @@ fn a_pointer_is_found_wherever_it_is_in_a_struct() {
              help: take it out of the struct, and declare a parameter `&[T]` or `&mut [T]`"
         );
         assert_declared("safe fn k(p: P);", &source, &[&expected]);
+    }
+}
+
+/// Where it is no parameter itself, an array is no pointer.
+#[test]
+fn typedefs_of_arrays() {
+    let definitions = "typedef float Row[4]; typedef Row Table[2]; struct Rows { Row a; Table b; };";
+    for (there, here, check) in [
+        ("const Row* x", "&[[f32; 4]]", "same_layout::<[f32;4]>(16,"),
+        ("const Row* x", "&[f32]", ""),
+        ("Table x", "&mut [[f32; 4]]", "same_layout::<[f32;4]>(16,"),
+        ("const Rows* x", "&[Rows]", "same_layout::<Rows>(48,"),
+    ] {
+        let source = format!("{definitions}\nextern \"C\" __global__ void k({there});");
+        let expanded = declare(&format!("safe fn k(x: {here});"), &source);
+        let (errors, _) = errors_and_rest(expanded.clone());
+        assert_eq!(errors, [""; 0], "{there}");
+        assert!(dense(expanded).contains(check), "{there}: {check}");
     }
 }
 

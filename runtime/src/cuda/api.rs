@@ -1,17 +1,15 @@
 //! The functions of CUDA's driver that this backend calls, and the errors they return.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::driver::sys::{
-    self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmodule,
-    CUstream,
-};
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use libloading::Library;
 
 use super::attributes::Attributed;
+use super::graph_functions::{Graphs, KernelNodes};
 use super::probe;
 use super::table::{functions, symbol};
 use crate::driver::DriverResult;
@@ -130,86 +128,6 @@ functions! {
     fn cuLaunchHostFunc(stream: CUstream, function: sys::CUhostFn, argument: *mut c_void);
 }
 
-functions! {
-    /// Graphs, but for their kernels.
-    struct Graphs, bindings sys, code CUresult;
-    fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
-    fn cuGraphDestroy(graph: CUgraph);
-    fn cuGraphAddEmptyNode(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-    );
-    fn cuGraphAddMemcpyNode(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-        params: *const sys::CUDA_MEMCPY3D,
-        context: CUcontext,
-    );
-    fn cuGraphAddMemsetNode(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-        params: *const sys::CUDA_MEMSET_NODE_PARAMS,
-        context: CUcontext,
-    );
-    fn cuGraphInstantiateWithFlags(executable: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong);
-    fn cuGraphExecDestroy(executable: CUgraphExec);
-    fn cuGraphExecMemcpyNodeSetParams(
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: *const sys::CUDA_MEMCPY3D,
-        context: CUcontext,
-    );
-    fn cuGraphExecMemsetNodeSetParams(
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: *const sys::CUDA_MEMSET_NODE_PARAMS,
-        context: CUcontext,
-    );
-    fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
-}
-
-#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-functions! {
-    /// The kernels of graphs, whose parameters have grown with CUDA 12.
-    struct KernelNodes, bindings sys, code CUresult;
-    fn cuGraphAddKernelNode_v2(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-    fn cuGraphExecKernelNodeSetParams_v2(
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-}
-
-#[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
-functions! {
-    /// The kernels of graphs.
-    struct KernelNodes, bindings sys, code CUresult;
-    fn cuGraphAddKernelNode(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-    fn cuGraphExecKernelNodeSetParams(
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-}
-
 #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
 const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
 #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
@@ -217,6 +135,8 @@ const _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult =
 const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
 
 type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
+// cudarc declares it as this, too, but for releases of CUDA beyond those of this crate's features.
+type FuncGetParamCount = unsafe extern "C" fn(CUfunction, *mut usize) -> u32;
 
 /// CUDA's driver, loaded and initialised.
 pub(super) struct Api {
@@ -227,6 +147,8 @@ pub(super) struct Api {
     func_load: Option<unsafe extern "C" fn(CUfunction) -> u32>,
     /// Drivers have it since 12.4.
     func_get_param_info: Option<FuncGetParamInfo>,
+    /// Drivers have it since 13.2.
+    func_get_param_count: Option<FuncGetParamCount>,
     /// Drivers have them since 11.8; else the name of one that is missing.
     attributed: Result<Attributed, &'static str>,
     /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
@@ -267,6 +189,8 @@ impl Api {
             func_load: unsafe { symbol(library, "cuFuncLoad") },
             // SAFETY: as above.
             func_get_param_info: unsafe { symbol(library, "cuFuncGetParamInfo") },
+            // SAFETY: as above.
+            func_get_param_count: unsafe { symbol(library, "cuFuncGetParamCount") },
             attributed: Attributed::find(library),
             // SAFETY: as above.
             wait_value: unsafe { symbol(library, "cuStreamWaitValue32_v2") },
@@ -300,13 +224,17 @@ impl Api {
         }
     }
 
-    /// The sizes of a kernel's parameters, in bytes, where the driver can tell. That there are no more of them it says by an
-    /// error, which a checker such as compute-sanitizer reports: `most` is for who knows how many there are.
+    /// The sizes of a kernel's parameters, in bytes, where the driver can tell.
+    ///
+    /// `known` is how many there are at most, for who knows. Else the driver is asked; one that does not tell says that there
+    /// are no more of them by refusing a question, which a checker such as compute-sanitizer reports.
     ///
     /// # Safety
     /// `function` is live and its context is current.
-    pub(super) unsafe fn parameters(&self, function: CUfunction, most: Option<usize>) -> Option<Vec<usize>> {
+    pub(super) unsafe fn parameters(&self, function: CUfunction, known: Option<usize>) -> Option<Vec<usize>> {
         let ask = self.func_get_param_info?;
+        // SAFETY: the caller's promise.
+        let most = known.or_else(|| unsafe { self.parameter_count(function) });
         let mut sizes = Vec::new();
         loop {
             if most.is_some_and(|most| sizes.len() >= most) {
@@ -321,6 +249,18 @@ impl Api {
                 _ => return None,
             }
         }
+    }
+
+    /// How many parameters a kernel has, where the driver can tell.
+    ///
+    /// # Safety
+    /// As [`parameters`](Self::parameters).
+    unsafe fn parameter_count(&self, function: CUfunction) -> Option<usize> {
+        let count = self.func_get_param_count?;
+        let mut parameters = 0;
+        // SAFETY: the pointer is that of `cuFuncGetParamCount`, and the library is never unloaded. `parameters` is a place
+        // for the result, and the caller keeps the function's contract.
+        (unsafe { count(function, &mut parameters) } == 0).then_some(parameters)
     }
 
     /// The functions that launch with attributes.
@@ -364,58 +304,6 @@ impl Functions {
     #[cold]
     pub(super) fn error(&self, function: &'static str, code: u32) -> DriverError {
         error(function, code)
-    }
-}
-
-impl Graphs {
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> DriverError {
-        error(function, code)
-    }
-}
-
-impl KernelNodes {
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> DriverError {
-        error(function, code)
-    }
-
-    /// Adds a kernel node, by the function of the release that the bindings are for.
-    ///
-    /// # Safety
-    /// As `cuGraphAddKernelNode`.
-    pub(super) unsafe fn add(
-        &self,
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: &[CUgraphNode],
-        params: &sys::CUDA_KERNEL_NODE_PARAMS,
-    ) -> DriverResult<()> {
-        let (first, count) = (after.as_ptr(), after.len());
-        // SAFETY: the caller's promise.
-        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-        return unsafe { self.cuGraphAddKernelNode_v2(node, graph, first, count, params) };
-        // SAFETY: the caller's promise.
-        #[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
-        return unsafe { self.cuGraphAddKernelNode(node, graph, first, count, params) };
-    }
-
-    /// Changes a kernel node.
-    ///
-    /// # Safety
-    /// As `cuGraphExecKernelNodeSetParams`.
-    pub(super) unsafe fn set(
-        &self,
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: &sys::CUDA_KERNEL_NODE_PARAMS,
-    ) -> DriverResult<()> {
-        // SAFETY: the caller's promise.
-        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-        return unsafe { self.cuGraphExecKernelNodeSetParams_v2(executable, node, params) };
-        // SAFETY: the caller's promise.
-        #[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
-        return unsafe { self.cuGraphExecKernelNodeSetParams(executable, node, params) };
     }
 }
 

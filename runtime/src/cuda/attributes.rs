@@ -9,9 +9,11 @@ use cudarc::driver::sys::{
 };
 use libloading::Library;
 
+use super::launch::function_handle;
 use super::table::functions;
 use crate::driver::{DriverResult, RawFunction};
 use crate::error::DriverError;
+use crate::kernel::Grid;
 
 functions! {
     /// What CUDA drivers have since 11.8, for devices with clusters.
@@ -49,15 +51,6 @@ impl Functions {
 /// The functions that launch with attributes.
 pub(super) struct Attributed(Functions);
 
-/// The configuration of a launch, in the order of `<<<…>>>`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Configuration {
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub shared: u32,
-    pub stream: CUstream,
-}
-
 impl Attributed {
     /// Looks the functions up; the error is the name of the first that is missing.
     pub(super) fn find(library: &'static Library) -> Result<Self, &'static str> {
@@ -71,12 +64,13 @@ impl Attributed {
     pub(super) unsafe fn launch(
         &self,
         function: &RawFunction,
-        configuration: Configuration,
+        launch: Grid,
+        stream: CUstream,
         params: &mut [*mut c_void],
     ) -> DriverResult<()> {
         let mut attributes = attributes(function);
-        let config = config(configuration, &mut attributes);
-        let handle = super::driver::function_handle(*function);
+        let config = config(launch, stream, &mut attributes);
+        let handle = function_handle(*function);
         // SAFETY: the attributes outlive the call; the rest is the caller's promise.
         unsafe { self.0.cuLaunchKernelEx(&config, handle, params.as_mut_ptr(), ptr::null_mut()) }
     }
@@ -97,13 +91,9 @@ impl Attributed {
     ///
     /// # Safety
     /// The function is live and its context current.
-    pub(super) unsafe fn largest_cluster(
-        &self,
-        function: CUfunction,
-        configuration: Configuration,
-    ) -> DriverResult<u32> {
-        let config = config(configuration, &mut []);
-        let mut blocks = 0;
+    pub(super) unsafe fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32> {
+        let config = config(launch, ptr::null_mut(), &mut []);
+        let (mut blocks, function) = (0, function_handle(*function));
         // SAFETY: `blocks` is a place for the result; the function is the caller's promise.
         unsafe { self.0.cuOccupancyMaxPotentialClusterSize(&mut blocks, function, &config)? };
         Ok(u32::try_from(blocks).unwrap_or(0))
@@ -113,16 +103,11 @@ impl Attributed {
     ///
     /// # Safety
     /// The function is live and its context current.
-    pub(super) unsafe fn resident_clusters(
-        &self,
-        function: &RawFunction,
-        configuration: Configuration,
-    ) -> DriverResult<u64> {
+    pub(super) unsafe fn resident_clusters(&self, function: &RawFunction, launch: Grid) -> DriverResult<u64> {
         let mut attributes: Vec<_> =
             function.cluster.map(|cluster| clustered(cluster.blocks)).into_iter().collect();
-        let config = config(configuration, &mut attributes);
-        let mut clusters = 0;
-        let handle = super::driver::function_handle(*function);
+        let config = config(launch, ptr::null_mut(), &mut attributes);
+        let (mut clusters, handle) = (0, function_handle(*function));
         // SAFETY: `clusters` is a place for the result; the function is the caller's promise.
         unsafe { self.0.cuOccupancyMaxActiveClusters(&mut clusters, handle, &config)? };
         Ok(u64::try_from(clusters).unwrap_or(0))
@@ -149,8 +134,9 @@ fn attribute(id: Id, value: CUlaunchAttributeValue) -> CUlaunchAttribute {
     CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
-fn config(configuration: Configuration, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
-    let Configuration { grid, block, shared, stream } = configuration;
+/// It points to `attributes`.
+fn config(launch: Grid, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
+    let Grid { grid_dim: grid, block_dim: block, shared } = launch;
     CUlaunchConfig {
         gridDimX: grid[0],
         gridDimY: grid[1],

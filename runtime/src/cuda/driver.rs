@@ -1,34 +1,27 @@
 //! [`Cuda`]: what a GPU does for the rest of the crate.
 
-use std::ffi::{c_int, c_void};
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
-use std::slice;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys::{self, CUevent, CUfunction, CUstream};
+use cudarc::driver::sys::{self, CUevent, CUstream};
 
-use super::api::{self, Api};
-use super::attributes::Configuration;
+use super::api::Api;
 use super::context::Context;
 use super::fill::fill;
 use super::freed::Freed;
 use super::host::HostFunctions;
+use super::launch::{self, too_old};
 use super::module::Modules;
 use super::{graph, info, pinned};
 use crate::driver::{
     Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
     RawGraph, RawLaunch, RawModule, RawStream, Tag,
 };
-use crate::error::{DriverError, ErrorKind, Result};
-use crate::function::volume;
+use crate::error::{ErrorKind, Result};
 use crate::graph::Recording;
-use crate::kernel::KernelInfo;
-
-/// What the trait promises of page-locked memory, in bytes.
-const PINNED_ALIGNMENT: usize = 64;
+use crate::kernel::{Grid, KernelInfo};
 
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
 const LEGACY_STREAM: u64 = 1;
@@ -58,7 +51,7 @@ impl Cuda {
         // SAFETY: `device` is a place for the result. The cast is exact: the driver counts devices in a C `int`.
         unsafe { api.cuDeviceGet(&mut device, index as i32) }?;
         let context = Context::retain(api, device)?;
-        let info = info::query(&context)?;
+        let info = info::query(&context, index)?;
         let synchronous =
             std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
         Ok(Self {
@@ -123,21 +116,6 @@ fn event_handle(event: RawEvent) -> CUevent {
     ptr::with_exposed_provenance_mut(event.0 as usize)
 }
 
-pub(super) fn function_handle(function: RawFunction) -> CUfunction {
-    ptr::with_exposed_provenance_mut(function.handle as usize)
-}
-
-/// Whether `cuLaunchKernel` has no place for what the kernel's launches must say.
-pub(super) fn has_attributes(function: &RawFunction) -> bool {
-    function.cooperative || function.cluster.is_some_and(|cluster| !cluster.in_source)
-}
-
-/// What loading the kernel would have said: a driver that lacks a function loads no kernel that needs it.
-#[cold]
-pub(super) fn too_old(kind: ErrorKind) -> DriverError {
-    DriverError::new("cuLaunchKernelEx", api::NOT_FOUND, "CUDA_ERROR_NOT_FOUND", kind.to_string())
-}
-
 impl Driver for Cuda {
     fn info(&self) -> &Info {
         &self.info
@@ -176,25 +154,7 @@ impl Driver for Cuda {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
-        let bytes = bytes.max(1);
-        let api = self.enter()?;
-        let mut ptr: *mut c_void = ptr::null_mut();
-        // Plain pages: write-combined ones are slow to read, mapped ones are not asked for. Portable, because a
-        // buffer may be handed to pipelines on several GPUs.
-        // SAFETY: `ptr` is a place for the result, and the context is current.
-        unsafe { api.cuMemHostAlloc(&mut ptr, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }?;
-        let memory = match NonNull::new(ptr.cast::<u8>()) {
-            Some(memory) if ptr.addr().is_multiple_of(PINNED_ALIGNMENT) => memory,
-            // Allocations start at a page in all drivers known, but the manual does not promise it.
-            _ => {
-                // SAFETY: the allocation is this call's own and unused.
-                let _ = unsafe { api.cuMemFreeHost(ptr) };
-                return Err(api.error("cuMemHostAlloc", api::MISALIGNED_ADDRESS));
-            }
-        };
-        // SAFETY: the allocation has this size and is this call's own; its bytes need no value yet.
-        pinned::clear(unsafe { slice::from_raw_parts_mut(memory.as_ptr().cast::<MaybeUninit<u8>>(), bytes) });
-        Ok(memory)
+        pinned::allocate(self.enter()?, bytes.max(1))
     }
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
@@ -367,43 +327,16 @@ impl Driver for Cuda {
         unsafe { api.cuModuleUnload(ptr::with_exposed_provenance_mut(module.handle as usize)) }
     }
 
-    fn largest_cluster(
-        &self,
-        function: &RawFunction,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u32> {
+    fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32> {
         let attributed = self.enter()?.attributed().map_err(too_old)?;
-        let configuration = Configuration { grid, block, shared, stream: ptr::null_mut() };
         // SAFETY: `load` made the function, which is live as long as its module; the context is current.
-        unsafe { attributed.largest_cluster(function_handle(*function), configuration) }
+        unsafe { attributed.largest_cluster(function, launch) }
     }
 
-    fn resident_blocks(
-        &self,
-        function: &RawFunction,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u64> {
+    fn resident_blocks(&self, function: &RawFunction, launch: Grid) -> DriverResult<u64> {
         let api = self.enter()?;
-        if let Some(cluster) = function.cluster {
-            let attributed = api.attributed().map_err(too_old)?;
-            let configuration = Configuration { grid, block, shared, stream: ptr::null_mut() };
-            // SAFETY: as above.
-            let clusters = unsafe { attributed.resident_clusters(function, configuration)? };
-            return Ok(clusters * volume(cluster.blocks));
-        }
-        let mut blocks = 0;
-        // A block has at most 1024 threads: its limits were checked before.
-        let threads = volume(block) as c_int;
-        // SAFETY: `blocks` is a place for the result; the rest as above.
-        unsafe {
-            let function = function_handle(*function);
-            api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, shared as usize)?;
-        }
-        Ok(u64::try_from(blocks).unwrap_or(0) * u64::from(self.info.multiprocessors))
+        // SAFETY: as above.
+        unsafe { launch::resident_blocks(api, function, launch, self.info.multiprocessors) }
     }
 
     fn frees(&self) -> u64 {
@@ -457,37 +390,11 @@ impl Driver for Cuda {
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
         let api = self.enter()?;
-        let function = function_handle(launch.function);
-        let stream_of_launch = stream_handle(stream);
-        if has_attributes(&launch.function) {
-            let attributed = api.attributed().map_err(too_old)?;
-            let RawLaunch { grid, block, shared, .. } = launch;
-            let configuration = Configuration { grid, block, shared, stream: stream_of_launch };
-            // SAFETY: as below.
-            unsafe {
-                attributed.launch(&launch.function, configuration, launch.params)?;
-                return self.enqueued("cuLaunchKernelEx", stream, tag);
-            }
-        }
-        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
-        // SAFETY: the caller promises that the function came from `load`, that the stream is live, that the
-        // parameters match the kernel's, and that what they point to on the device stays allocated until it has run.
-        // The driver reads the parameters before it returns.
+        // SAFETY: the caller promises that the function came from `load`, that the stream is live, that the parameters
+        // match the kernel's, and that what they point to on the device stays allocated until it has run.
         unsafe {
-            api.cuLaunchKernel(
-                function,
-                grid_x,
-                grid_y,
-                grid_z,
-                block_x,
-                block_y,
-                block_z,
-                launch.shared,
-                stream_of_launch,
-                launch.params.as_mut_ptr(),
-                ptr::null_mut(),
-            )?;
-            self.enqueued("cuLaunchKernel", stream, tag)
+            let call = launch::enqueue(api, launch, stream_handle(stream))?;
+            self.enqueued(call, stream, tag)
         }
     }
 

@@ -6,8 +6,8 @@ use std::ptr;
 use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
 
 use super::api::Api;
-use super::driver::{function_handle, has_attributes, too_old};
 use super::fill::{self, Word};
+use super::launch::{function_handle, has_attributes, too_old};
 use crate::driver::{DevicePtr, DriverResult, RawGraph};
 use crate::graph::{Kernel, Node, Recording, Work};
 

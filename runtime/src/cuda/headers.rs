@@ -66,6 +66,7 @@ impl Includes {
         let mut by_macros = BTreeSet::new();
         while !open.is_empty() {
             while let Some((place, text)) = open.pop() {
+                let text = joined(&text);
                 for include in directives(&text) {
                     includes.any = true;
                     if let Include::Computed(operand) = include {
@@ -80,6 +81,7 @@ impl Includes {
             includes.computed = false;
             let mut expanded = BTreeMap::new();
             for (place, operand) in &by_macros {
+                // What the toolkit's own headers include is the toolkit's, whose version is known.
                 if matches!(place, Place::OnDisk(path) if folders[asked..].iter().any(|folder| path.starts_with(folder)))
                 {
                     continue;
@@ -215,18 +217,48 @@ fn inside(path: &str) -> io::Result<&Path> {
     if stays { Ok(Path::new(path)) } else { Err(io::Error::other(format!("`{path}` leaves its folder"))) }
 }
 
-/// The `#include` directives of a text, also of one in a comment.
+/// The text with each line that ends in `\` joined with the next, as C++ does before all else.
+fn joined(text: &str) -> String {
+    text.replace("\\\r\n", "").replace("\\\n", "")
+}
+
+/// The `#include` directives of a text whose lines are joined, also of one in a comment, and what `__has_include` asks for.
 fn directives(text: &str) -> impl Iterator<Item = Include<'_>> {
-    without_mark(text).lines().filter_map(|line| {
-        line.match_indices('#').find_map(|(at, _)| {
-            let before = line[..at].trim_end();
-            // A comment may stand in front, or end there.
-            let is_first = before.is_empty() || before.ends_with("*/");
-            let rest = line[at + 1..].trim_start().strip_prefix("include").filter(|_| is_first)?;
-            let rest = rest.strip_prefix("_next").unwrap_or(rest).trim_start();
-            Some(named(rest).unwrap_or(Include::Computed(rest)))
-        })
+    without_mark(text).lines().flat_map(|line| line_includes(line).chain(asked_for(line)))
+}
+
+fn line_includes(line: &str) -> impl Iterator<Item = Include<'_>> {
+    let marks = ["#", "%:"].into_iter().flat_map(|mark| line.match_indices(mark));
+    let mut found = marks.filter_map(|(at, mark)| {
+        let before = line[..at].trim_end();
+        // A comment may stand in front, or end there.
+        let is_first = before.is_empty() || before.ends_with("*/");
+        let rest = past_blanks(&line[at + mark.len()..]).strip_prefix("include").filter(|_| is_first)?;
+        let rest = past_blanks(rest.strip_prefix("_next").unwrap_or(rest));
+        Some(named(rest).unwrap_or(Include::Computed(rest)))
+    });
+    found.next().into_iter()
+}
+
+/// `__has_include(<name>)`: whether it is there decides the result.
+fn asked_for(line: &str) -> impl Iterator<Item = Include<'_>> {
+    line.match_indices("__has_include").filter_map(|(at, name)| {
+        let rest = line[at + name.len()..].strip_prefix("_next").unwrap_or(&line[at + name.len()..]);
+        let operand = past_blanks(past_blanks(rest).strip_prefix('(')?);
+        Some(
+            named(operand)
+                .unwrap_or_else(|| Include::Computed(operand.split(')').next().unwrap_or_default())),
+        )
     })
+}
+
+/// What follows white space and comments.
+fn past_blanks(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some((_, behind)) = rest.strip_prefix("/*").and_then(|comment| comment.split_once("*/")) {
+        rest = behind.trim_start();
+    }
+    rest
 }
 
 /// `<name>` or `"name"`, and what stands after it.
@@ -326,125 +358,4 @@ fn pre_included<'a>(options: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directives_are_found_as_they_are_written() {
-        let text = "\u{feff}#include \"a.h\"\n  #  include <b/c.h> // why\n#include_next <d>\n#include NAME\n// #include\nint x;\n\
-                    /* #1 */ #include <e> /* e */\nends here */ #include <f>\n#define A #include <g>\n";
-        let found: Vec<_> = directives(text).collect();
-        let expected = [
-            Include::Quoted("a.h"),
-            Include::Angled("b/c.h"),
-            Include::Angled("d"),
-            Include::Computed("NAME"),
-            Include::Angled("e"),
-            Include::Angled("f"),
-        ];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn paths_are_named_as_the_file_is() {
-        let written =
-            |file, path, header| as_written(&KernelModule::cuda(file, "").including(path, &[], &[]), header);
-        assert_eq!(written("k.cu", "k.cu", "h/a.h"), "h/a.h");
-        assert_eq!(written("k.cu", "src/k.cu", "src/a.h"), "a.h");
-        assert_eq!(written("k.cu", "src/k.cu", "include/a.h"), "../include/a.h");
-        assert_eq!(written("../cu/k.cu", "cu/k.cu", "vendor/x/a.h"), "../vendor/x/a.h");
-        assert_eq!(written("/a/cu/k.cu", "cu/k.cu", "x/a.h"), "/a/x/a.h");
-        assert_eq!(written("cu/k.cu", "p/q/cu/k.cu", "x/a.h"), "../../x/a.h");
-    }
-
-    #[test]
-    fn embedded_files_are_followed_and_others_are_noted() {
-        static HEADERS: [Header; 2] = [
-            Header { path: "include/a.h", text: "#include \"detail/b.h\"\n" },
-            Header { path: "include/detail/b.h", text: "#include \"../a.h\"\n" },
-        ];
-        let module = KernelModule::cuda("k.cu", "").including("src/k.cu", &HEADERS, &["include"]);
-        for inside in ["#include <a.h>", "#include \"a.h\"", "#include \"../include/a.h\"", "// nothing"] {
-            let includes = Includes::follow(&module, inside);
-            assert!(includes.are_known() && !includes.go_beyond(), "{inside}");
-        }
-        assert!(Includes::follow(&module, "#include <no_such_header_anywhere.h>").go_beyond());
-        assert!(!Includes::follow(&module, "#include NAME").are_known());
-    }
-
-    /// The compiler must find it there, and what is in it is followed already.
-    #[test]
-    fn a_source_that_is_included_is_written_beside_its_headers() {
-        static HEADERS: [Header; 1] = [Header { path: "include/a.h", text: "#include \"../src/k.cu\"\n" }];
-        let module = KernelModule::cuda("cu/k.cu", "").including("src/k.cu", &HEADERS, &["include"]);
-        for (source, is_included) in [
-            ("\u{feff}#include \"k.cu\"\n", true),
-            ("#include <a.h>\n", true),
-            ("#include \"a.h\"\n", true),
-            ("#include <k.cu>\n", false),
-        ] {
-            let includes = Includes::follow(&module, source);
-            assert_eq!(includes.go_beyond(), !is_included, "{source}");
-            let folder = includes.write(&module, source).expect("it can be written").expect("it is needed");
-            let written = fs::read_to_string(folder.path().join("src/k.cu")).ok();
-            let text = source.trim_start_matches('\u{feff}');
-            assert_eq!(written, is_included.then(|| format!("#line 1 \"cu/k.cu\"\n{text}")), "{source}");
-        }
-    }
-
-    #[test]
-    fn a_file_that_a_macro_names_is_followed() {
-        static HEADERS: [Header; 2] = [
-            Header { path: "include/std.h", text: "#define STD(header) <std/header>\n#include STD(a)\n" },
-            Header { path: "include/std/a", text: "#include STD(b)\n" },
-        ];
-        let module = KernelModule::cuda("k.cu", "").including("k.cu", &HEADERS, &["include"]);
-        let includes = Includes::follow(&module, "#include <std.h>");
-        // `std/b` is not embedded: the compiler may find it elsewhere.
-        assert!(includes.are_known() && includes.go_beyond());
-
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::create_dir(folder.path().join("std")).expect("a folder");
-        fs::write(folder.path().join("std/b"), "1").expect("a file");
-        let option: &'static str = format!("-I{}", folder.path().display()).leak();
-        let module = module.options(vec![option].leak());
-        let includes = Includes::follow(&module, "#include STD(a)\n#include <std.h>");
-        assert_eq!(includes.on_disk.keys().collect::<Vec<_>>(), [&folder.path().join("std/b")]);
-        assert!(includes.are_known());
-        assert!(!Includes::follow(&module, "#include STD(a)").are_known());
-    }
-
-    #[test]
-    fn files_of_option_folders_are_hashed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("a.h"), "#include \"b.h\"").expect("a file");
-        fs::write(folder.path().join("b.h"), "1").expect("a file");
-        let folder = folder.path().to_str().expect("a path");
-        for options in [
-            vec![format!("-I{folder}").leak() as &str],
-            vec!["-I", folder.to_owned().leak()],
-            vec![format!("--include-path={folder}").leak()],
-        ] {
-            let module = KernelModule::cuda("k.cu", "").options(options.leak());
-            let mut includes = Includes::follow(&module, "#include <a.h>");
-            assert_eq!(includes.on_disk.len(), 2);
-            let identify = |includes: &Includes| {
-                let mut key = Key::new();
-                includes.identify(&mut key);
-                key.name()
-            };
-            let before = identify(&includes);
-            assert_eq!(identify(&Includes::follow(&module, "#include <a.h>")), before);
-            includes.on_disk.values_mut().for_each(|hash| hash[0] ^= 1);
-            assert_ne!(identify(&includes), before);
-        }
-    }
-
-    #[test]
-    fn nothing_is_written_outside_of_the_folder() {
-        static HEADERS: [Header; 1] = [Header { path: "../outside.h", text: "" }];
-        let module = KernelModule::cuda("k.cu", "").including("k.cu", &HEADERS, &[]);
-        let includes = Includes { any: true, ..Includes::default() };
-        includes.write(&module, "").expect_err("it leaves the folder");
-    }
-}
+mod tests;

@@ -159,12 +159,11 @@ impl<'a> Elf<'a> {
     }
 
     fn sections(&self) -> Option<Vec<Section>> {
-        let (start, size, count) =
-            (u64_at(self.bytes, 40)?, u16_at(self.bytes, 58)?, u16_at(self.bytes, 60)?);
-        let start = usize::try_from(start).ok()?;
-        (0..usize::from(count))
-            .map(|index| {
-                let header = self.bytes.get(start.checked_add(index * usize::from(size))?..)?;
+        let headers =
+            self.table::<64>(u64_at(self.bytes, 40)?, u16_at(self.bytes, 58)?, u16_at(self.bytes, 60)?);
+        headers?
+            .into_iter()
+            .map(|header| {
                 Some(Section {
                     name: u32_at(header, 0)?,
                     kind: u32_at(header, 4)?,
@@ -173,6 +172,20 @@ impl<'a> Elf<'a> {
                 })
             })
             .collect()
+    }
+
+    /// `count` headers of `LEN` bytes from `start` on, one every `step` bytes; `None` if they are not whole. No
+    /// header, or part of one, is at the place of another.
+    fn table<const LEN: usize>(&self, start: u64, step: u16, count: u16) -> Option<Vec<&'a [u8; LEN]>> {
+        let start = usize::try_from(start).ok()?;
+        if count > 0 && usize::from(step) < LEN {
+            return None;
+        }
+        let header = |index: usize| {
+            let from = start.checked_add(index * usize::from(step))?;
+            self.bytes.get(from..)?.first_chunk()
+        };
+        (0..usize::from(count)).map(header).collect()
     }
 
     fn name(&self, section: &Section) -> Option<&'a [u8]> {
@@ -188,14 +201,9 @@ impl<'a> Elf<'a> {
         let within =
             |start: u64, size: u64| start.checked_add(size).is_some_and(|end| end <= bytes.len() as u64);
         let segments = || {
-            let (start, size, count) = (u64_at(bytes, 32)?, u16_at(bytes, 54)?, u16_at(bytes, 56)?);
-            let start = usize::try_from(start).ok()?;
-            (0..usize::from(count))
-                .map(|index| {
-                    let header = bytes.get(start.checked_add(index * usize::from(size))?..)?;
-                    Some((u64_at(header, 8)?, u64_at(header, 32)?))
-                })
-                .collect::<Option<Vec<_>>>()
+            let headers = self.table::<56>(u64_at(bytes, 32)?, u16_at(bytes, 54)?, u16_at(bytes, 56)?)?;
+            let ranges = headers.into_iter().map(|header| Some((u64_at(header, 8)?, u64_at(header, 32)?)));
+            ranges.collect::<Option<Vec<_>>>()
         };
         let sections = self.sections().is_some_and(|sections| {
             sections.iter().all(|section| section.kind == NO_BITS || within(section.start, section.size))
@@ -256,6 +264,33 @@ mod tests {
         endless[20..24].copy_from_slice(&[0; 4]);
         endless[24..32].copy_from_slice(&[0; 8]);
         assert_eq!(Image::read(&endless), Err("it is cut off"));
+    }
+
+    /// Two sections and a segment, of which the headers come last.
+    #[test]
+    fn a_cubin_that_is_cut_off_anywhere_is_refused() {
+        let mut bytes = ELF.to_vec();
+        bytes.resize(64, 0);
+        (bytes[4], bytes[5], bytes[8]) = (2, 1, 8);
+        bytes[18..20].copy_from_slice(&CUDA.to_le_bytes());
+        bytes[48..52].copy_from_slice(&(90_u32 << 8).to_le_bytes());
+        for (at, size, count, table) in [(54, 56_u16, 1_u16, 64_u64), (58, 64, 2, 120)] {
+            bytes[at..at + 2].copy_from_slice(&size.to_le_bytes());
+            bytes[at + 2..at + 4].copy_from_slice(&count.to_le_bytes());
+            let place = if at == 54 { 32 } else { 40 };
+            bytes[place..place + 8].copy_from_slice(&table.to_le_bytes());
+        }
+        bytes.resize(120 + 2 * 64, 0);
+        assert_eq!(Image::read(&bytes), Ok(Image::Cubin(90)));
+        for cut in 4..bytes.len() {
+            assert_eq!(Image::read(&bytes[..cut]), Err("it is cut off"), "{cut} bytes");
+        }
+        // Headers that say they are shorter than they are.
+        for (place, size) in [(54, 55_u16), (58, 63)] {
+            let mut lie = bytes.clone();
+            lie[place..place + 2].copy_from_slice(&size.to_le_bytes());
+            assert_eq!(Image::read(&lie), Err("it is cut off"));
+        }
     }
 
     #[test]

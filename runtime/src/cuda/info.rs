@@ -7,8 +7,8 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use super::context::Context;
 use crate::driver::{DriverResult, Info};
 
-/// Asks the device of this context.
-pub(super) fn query(context: &Context) -> DriverResult<Info> {
+/// Asks the device of this context, the GPU `index`.
+pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
     let api = context.enter()?;
     let device = context.device();
 
@@ -34,6 +34,7 @@ pub(super) fn query(context: &Context) -> DriverResult<Info> {
     };
     Ok(Info {
         name,
+        index: Some(index),
         memory: memory as u64,
         compute_capability: (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,

@@ -2,7 +2,7 @@
 //!
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
 //! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device;
-//! [`context`], [`info`], [`pinned`], [`host`], [`attributes`] and [`module`] each do one thing for it. For modules, [`compile`]
+//! [`context`], [`info`], [`pinned`], [`host`], [`launch`], [`attributes`] and [`module`] each do one thing for it. For modules, [`compile`]
 //! asks the [`cache`] and [`nvrtc`], which finds what a source includes by [`headers`] and [`toolkit`]; [`image`] reads what is
 //! compiled already.
 
@@ -15,10 +15,12 @@ mod driver;
 mod fill;
 mod freed;
 mod graph;
+mod graph_functions;
 mod headers;
 mod host;
 mod image;
 mod info;
+mod launch;
 mod module;
 mod nvrtc;
 mod pinned;

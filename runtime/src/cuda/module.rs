@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +42,8 @@ struct Source {
     code: Compiled,
     /// That of all kernels without symbols.
     shared: Option<Module>,
+    /// Those of them that are ready to be launched, by the address of their declaration.
+    functions: BTreeMap<usize, RawFunction>,
 }
 
 impl Modules {
@@ -49,22 +52,26 @@ impl Modules {
     }
 
     /// The kernel, ready to be launched. Its source is compiled if this is its first kernel, and loaded if this is the
-    /// first one or has symbols.
+    /// first one or has symbols. Of a kernel that another pipeline has loaded the driver is not asked again.
     ///
     /// A second thread that asks meanwhile waits, rather than compile the same source again.
     pub(super) fn load(&self, context: &Context, info: &Info, kernel: &'static KernelInfo) -> Result<Loaded> {
+        // A panic cannot leave the map half-changed, so that a poisoned lock is as good as any.
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        // The source and the declaration are statics: nothing else will ever have their addresses.
+        let (of_source, of_kernel) = (ptr::from_ref(kernel.module).addr(), ptr::from_ref(kernel).addr());
+        if let Some(&function) = sources.get(&of_source).and_then(|source| source.functions.get(&of_kernel)) {
+            return Ok(Loaded { function, own: None });
+        }
         info.check_kernel(kernel)?;
         if kernel.cluster.is_some() || kernel.cooperative {
             context.enter()?.attributed()?;
         }
-        // A panic cannot leave the map half-changed, so that a poisoned lock is as good as any.
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        // The source is a static: nothing else will ever have its address.
-        let key = ptr::from_ref(kernel.module).addr();
-        let source = match sources.entry(key) {
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(Source { code: code(info, kernel.module)?, shared: None })
+        let source = match sources.entry(of_source) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let code = code(info, kernel.module)?;
+                entry.insert(Source { code, shared: None, functions: BTreeMap::new() })
             }
         };
         if kernel.symbols.is_empty() {
@@ -73,6 +80,7 @@ impl Modules {
                 none => none.insert(Module::load(context, info, kernel.module, &source.code)?),
             };
             let function = module.function(context, info, kernel, &source.code)?;
+            source.functions.insert(of_kernel, function);
             return Ok(Loaded { function, own: None });
         }
         let module = Module::load(context, info, kernel.module, &source.code)?;
@@ -172,7 +180,10 @@ impl Module {
         })?;
         // SAFETY: the module's function is live as long as the module, and its context is current.
         unsafe { api.load_function(function) }?;
-        // Of a plain kernel in CUDA C++ the macro has counted them.
+        // Of a plain kernel in CUDA C++ the macro has counted them. An instance of a template and what is compiled already
+        // it cannot always read: if such a kernel has more than are declared, the driver reads beyond the end of what
+        // launches pass. That is worth a question and, on drivers that do not tell the number, a refused call for each
+        // such kernel that is loaded.
         let counted = matches!(kernel.module.source, KernelSource::Cuda(_)) && kernel.instance.is_none();
         // SAFETY: as above.
         check_parameters(kernel, unsafe {

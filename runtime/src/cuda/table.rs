@@ -39,7 +39,7 @@ macro_rules! functions {
 
         impl $Table {
             /// Looks all functions up; the error is the name of the first that is missing.
-            fn find(library: &'static ::libloading::Library) -> Result<Self, &'static str> {
+            pub(super) fn find(library: &'static ::libloading::Library) -> Result<Self, &'static str> {
                 Ok(Self {
                     $(
                         // SAFETY: the library's function of this name has this type: the compiler has compared it with

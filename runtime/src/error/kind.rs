@@ -1,6 +1,7 @@
 //! [`ErrorKind`]: everything that can happen.
 
 use super::DriverError;
+use super::text::{after_newline, cause, counted, extent, list, of, smaller_ring};
 
 /// What happened.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -65,7 +66,7 @@ pub enum ErrorKind {
         file: &'static str,
     },
     /// A kernel with another number of parameters than its declaration.
-    #[error("kernel `{kernel}` is declared with {declared} parameters, but in `{file}` it has {found}")]
+    #[error("kernel `{kernel}` is declared with {}, but in `{file}` it has {found}", counted(*declared, "parameter"))]
     ParameterCount {
         /// The kernel's name.
         kernel: &'static str,
@@ -154,7 +155,7 @@ pub enum ErrorKind {
         kernel: &'static str,
     },
     /// Host arguments with different numbers of items.
-    #[error("`{host}` has {items} items, but `{other}` has {other_items}")]
+    #[error("`{host}` has {}, but `{other}` has {other_items}", counted(*items, "item"))]
     Length {
         /// One argument.
         host: &'static str,
@@ -166,7 +167,7 @@ pub enum ErrorKind {
         other_items: usize,
     },
     /// A host argument whose length is no multiple of its items' size.
-    #[error("`{host}` has {len} elements, which is no multiple of {per_item} elements an item")]
+    #[error("`{host}` has {}, which is no multiple of {per_item} elements an item", counted(*len, "element"))]
     Shape {
         /// The argument.
         host: &'static str,
@@ -216,7 +217,7 @@ pub enum ErrorKind {
         to_per_item: usize,
     },
     /// What `run` gets for a `carry` has another length than is declared.
-    #[error("`{carry}` has {len} elements, but {declared} are declared")]
+    #[error("`{carry}` has {}, but {declared} are declared", counted(*len, "element"))]
     CarryLength {
         /// The argument.
         carry: &'static str,
@@ -226,7 +227,7 @@ pub enum ErrorKind {
         declared: usize,
     },
     /// A slice that is not as long as the `DeviceBuf` that it is copied from or to.
-    #[error("the `DeviceBuf` has {len} elements, but the slice has {slice}")]
+    #[error("the `DeviceBuf` has {}, but the slice has {slice}", counted(*len, "element"))]
     DeviceBufLength {
         /// The buffer's elements.
         len: usize,
@@ -234,7 +235,7 @@ pub enum ErrorKind {
         slice: usize,
     },
     /// A part of a buffer that is not within it.
-    #[error("{start}..{end} is no range of a buffer of {len} elements")]
+    #[error("{start}..{end} is no range of a buffer of {}", counted(*len, "element"))]
     Range {
         /// The first element.
         start: usize,
@@ -244,12 +245,19 @@ pub enum ErrorKind {
         len: usize,
     },
     /// The ring does not fit the pipeline's budget.
-    #[error("the ring needs {needed} bytes of device memory, but its budget is {budget}")]
+    #[error(
+        "the ring needs {needed} bytes of device memory, but its budget is {budget}\n  help: {}",
+        smaller_ring(*needed, *slots, *chunk)
+    )]
     Budget {
         /// Bytes it needs.
         needed: usize,
         /// Bytes it may take.
         budget: usize,
+        /// Its slots: the depth, or the chunks of a run that has fewer.
+        slots: usize,
+        /// Items in a chunk.
+        chunk: usize,
     },
     /// A chunk of no items.
     #[error("a chunk must have at least 1 item")]
@@ -450,8 +458,11 @@ pub enum ErrorKind {
     /// A routine that is called on a simulated device, but simulates nothing there, or the other way around.
     #[error("a routine works on the simulated device only, but this is a GPU")]
     NotSimulated,
-    /// What a routine keeps ([`Enqueue::state`](crate::Enqueue::state)) is in use by a routine that has called this one.
-    #[error("a routine asked for its `{state}` while a routine that called it has it")]
+    /// What a routine keeps ([`Enqueue::state`](crate::Enqueue::state)) is in use by a routine that has called this one, or
+    /// was not given back by one that is over.
+    #[error(
+        "`{state}`, which a routine keeps, is not there: a routine that called this one has it, or an earlier one has forgotten it (`mem::forget`)"
+    )]
     StateInUse {
         /// The type of what it keeps.
         state: &'static str,
@@ -492,12 +503,18 @@ pub enum ErrorKind {
         device: Option<Box<DriverError>>,
     },
     /// A matrix, vector or tensor whose size is not the one that a routine's dimensions say.
-    #[error("`{routine}`: `{argument}` is {dimensions}, which takes {needed} elements, but it has {len}")]
+    #[error(
+        "`{routine}`: `{argument}` is {dimensions}, which takes {}, but it has {len}{}",
+        counted(*needed, "element"),
+        of(buffer)
+    )]
     Dimensions {
         /// `gemm`.
         routine: &'static str,
-        /// The argument.
+        /// The argument, as the routine calls it.
         argument: &'static str,
+        /// The pipeline's buffer that was given for it, or part of which was.
+        buffer: Option<&'static str>,
         /// `m x k = 3 x 4`.
         dimensions: String,
         /// The elements that it must have; at least these, where rows or matrices stand apart.
@@ -529,11 +546,15 @@ pub enum ErrorKind {
         /// The argument.
         host: &'static str,
     },
-    /// A pinned buffer of another device.
-    #[error("`{host}` was allocated for another device")]
+    /// A buffer, or a loaded kernel, of another device than the pipeline's.
+    #[error("`{host}` belongs to {its}, but the pipeline to {own}")]
     OtherDevice {
-        /// The argument.
+        /// The argument, or the kernel.
         host: &'static str,
+        /// Its device, `` `NVIDIA H200` (`cuda:1`) ``.
+        its: String,
+        /// The pipeline's device.
+        own: String,
     },
     /// The pipeline's ring was left to the device by an earlier failure.
     #[error("this pipeline is poisoned: an earlier run failed and the device may still access its ring")]
@@ -544,26 +565,4 @@ pub enum ErrorKind {
     /// The driver reported an error.
     #[error("{0}")]
     Driver(DriverError),
-}
-
-/// What the device reported, on a line of its own.
-fn cause(device: &Option<Box<DriverError>>) -> String {
-    device.as_ref().map_or(String::new(), |error| format!("\n  the device reported: {error}"))
-}
-
-/// Names, a few a line.
-fn list(names: &[String]) -> String {
-    let lines: Vec<_> = names.chunks(3).map(|names| names.join(", ")).collect();
-    lines.join(",\n    ")
-}
-
-/// `(2, 1, 1)`
-fn extent([x, y, z]: &[u32; 3]) -> String {
-    format!("({x}, {y}, {z})")
-}
-
-/// The text on lines of its own, if there is any.
-fn after_newline(text: &str) -> String {
-    let text = text.trim_end();
-    if text.is_empty() { String::new() } else { format!(":\n{text}") }
 }

@@ -94,6 +94,28 @@ impl Library {
     }
 }
 
+/// What a table of a library's functions has beside them: `get`, which finds it, and `error`, with the name that `status`
+/// has for a code.
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn"))]
+macro_rules! of_library {
+    ($Table:ident, $LIBRARY:ident, $status:ident) => {
+        impl $Table {
+            /// That of this process.
+            pub(super) fn get() -> $crate::error::Result<&'static Self> {
+                static TABLE: std::sync::OnceLock<Result<$Table, &'static str>> = std::sync::OnceLock::new();
+                $LIBRARY.table(&TABLE, Self::find)
+            }
+
+            #[cold]
+            fn error(&self, function: &'static str, code: u32) -> $crate::error::Error {
+                $LIBRARY.failed(function, $status(code), code)
+            }
+        }
+    };
+}
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn"))]
+pub(crate) use of_library;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,6 @@
 //! What a library needs from call to call, a handle and a workspace, is kept for each ring slot and stream by
 //! [`Enqueue::state`](crate::Enqueue::state).
 
-// What one library uses, another may not.
-#![allow(dead_code, unused_imports, reason = "each library's feature uses a part of this")]
-
 #[cfg(feature = "cublas")]
 pub mod cublas;
 #[cfg(feature = "cudnn")]
@@ -17,10 +14,20 @@ pub mod cufft;
 pub mod curand;
 #[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn", test))]
 mod library;
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "cudnn"))]
+mod recent;
 #[cfg(any(feature = "cufft", feature = "curand", feature = "cudnn"))]
 mod workspace;
 
 #[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn"))]
-pub(crate) use library::Library;
+pub(crate) use library::{Library, of_library};
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "cudnn"))]
+pub(crate) use recent::Recent;
 #[cfg(any(feature = "cufft", feature = "curand", feature = "cudnn"))]
 pub(crate) use workspace::Workspace;
+
+/// An address in device memory, as libraries take it.
+#[cfg(any(feature = "cublas", feature = "cufft", feature = "curand", feature = "cudnn"))]
+pub(crate) fn pointer<T>(at: crate::driver::DevicePtr) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(at.0 as usize)
+}

@@ -168,29 +168,29 @@ impl<'a, T: Pod> MappedOutput<'a, T> for &'a mut PinnedBuf<T> {}
 impl<'a, T: Pod> MappedOutput<'a, T> for PinnedSliceMut<'a, T> {}
 
 macro_rules! pinned {
-    ($read:ty, $write:ty) => {
+    ($read:ty, $write:ty, $len:ident) => {
         impl<'a, T: Pod> sealed::Sealed for $read {}
         impl<'a, T: Pod> Input<'a, T> for $read {
             fn source(self) -> HostSource<'a> {
-                HostSource::pinned(self.range(), self.elements(), false)
+                HostSource::pinned(self.range(), self.$len(), false)
             }
         }
 
         impl<'a, T: Pod> sealed::Sealed for $write {}
         impl<'a, T: Pod> InOut<'a, T> for $write {
             fn source(self) -> HostSource<'a> {
-                HostSource::pinned(self.range(), self.elements(), true)
+                HostSource::pinned(self.range(), self.$len(), true)
             }
         }
         impl<'a, T: Pod> Output<'a, T> for $write {
             fn source(self) -> HostSource<'a> {
-                HostSource::pinned(self.range(), self.elements(), true)
+                HostSource::pinned(self.range(), self.$len(), true)
             }
         }
     };
 }
-pinned!(&'a PinnedBuf<T>, &'a mut PinnedBuf<T>);
-pinned!(PinnedSlice<'a, T>, PinnedSliceMut<'a, T>);
+pinned!(&'a PinnedBuf<T>, &'a mut PinnedBuf<T>, elements);
+pinned!(PinnedSlice<'a, T>, PinnedSliceMut<'a, T>, len);
 
 mod sealed {
     pub trait Sealed {}

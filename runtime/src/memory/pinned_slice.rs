@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{PinnedBuf, PinnedCore};
-use crate::driver::{Access, DevicePtr};
-use crate::error::{ErrorKind, Result};
-use crate::part::bounds;
+use crate::driver::DevicePtr;
+use crate::error::Result;
+use crate::part::part;
 
 /// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl<T: Pod> PinnedBuf<T> {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Range`]: it is not within the buffer.
+    /// [`ErrorKind::Range`](crate::ErrorKind::Range): it is not within the buffer.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, T>> {
         let (start, len) = part(self.elements(), range)?;
         Ok(PinnedSlice { buffer: self, start, len })
@@ -85,10 +85,6 @@ macro_rules! slices {
                 self.len == 0
             }
 
-            pub(super) fn elements(&self) -> usize {
-                self.len
-            }
-
             pub(super) fn range(&self) -> PinnedRange {
                 PinnedRange::new::<T>(self.buffer, self.start, self.len)
             }
@@ -105,15 +101,6 @@ macro_rules! slices {
 }
 slices!(PinnedSlice, PinnedSliceMut);
 
-/// Where a range of a buffer of `len` elements begins, and its elements.
-fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize)> {
-    let (start, end) = bounds(len, range);
-    match end.checked_sub(start) {
-        Some(part) if end <= len => Ok((start, part)),
-        _ => Err(ErrorKind::Range { start, end, len }.into()),
-    }
-}
-
 /// Bytes of page-locked memory. A run holds one, so that the memory can outlive the buffer.
 #[derive(Clone)]
 pub(crate) struct PinnedRange {
@@ -123,10 +110,7 @@ pub(crate) struct PinnedRange {
 }
 
 impl PinnedRange {
-    fn new<T>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self
-    where
-        T: Pod,
-    {
+    fn new<T: Pod>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self {
         // Within the buffer, so that neither product is larger than its bytes.
         Self { core: Arc::clone(buffer.core()), start: start * size_of::<T>(), bytes: len * size_of::<T>() }
     }
@@ -146,9 +130,7 @@ impl PinnedRange {
         self.core.device_ptr().offset(self.start)
     }
 
-    /// Whether all of `access` is in it.
-    pub(crate) fn holds(&self, access: &Access) -> bool {
-        let start = self.device_ptr();
-        start <= access.ptr && access.ptr.offset(access.bytes) <= start.offset(self.bytes)
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 }

@@ -1,4 +1,5 @@
-//! [`Call`]: the arguments of one run, checked.
+//! [`Call`]: the arguments of one run, checked. Those that are used where they are, and those that the whole run shares, have
+//! their methods in `in_place` and `shared`.
 
 use std::marker::PhantomData;
 
@@ -7,13 +8,11 @@ use bytemuck::Pod;
 use super::Pipeline;
 use super::in_place::InPlace;
 use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
-use super::shared::{Data, Shared};
+use super::shared::Shared;
+use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{
-    DeviceInOut, DeviceInput, DeviceOutput, HostMemory, HostSource, InOut, Input, MappedInOut, MappedInput,
-    MappedOutput, Output,
-};
+use crate::memory::{HostMemory, HostSource, InOut, Input, Output};
 use crate::plan::{BufferKind, BufferPlan};
 
 /// A host argument of the call that gave it.
@@ -42,6 +41,24 @@ impl<T> Clone for Buffer<T> {
     }
 }
 impl<T> Copy for Buffer<T> {}
+
+/// A [`Buffer`] whose elements are its own business.
+///
+/// Were `Operation::read` to take a `Buffer<T>`, what a routine wants would decide `T`, and the compiler complain of `read`'s
+/// argument; so it complains of the routine's.
+pub trait AnyBuffer {
+    type Element: Pod;
+    fn buffer(self) -> Buffer<Self::Element>;
+}
+
+impl<T: Pod> AnyBuffer for Buffer<T> {
+    type Element = T;
+
+    #[inline]
+    fn buffer(self) -> Self {
+        self
+    }
+}
 
 /// One run being prepared.
 pub struct Call<'p, 'a> {
@@ -86,7 +103,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// The size of what comes next.
-    fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
+    pub(super) fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
         let (halo, edge) = std::mem::replace(&mut self.halo, (0, Edge::Clamp));
         let size = Size::of::<T>(per_item).with_halo(halo);
         (if std::mem::take(&mut self.per_chunk) { size.per_chunk() } else { size }, edge)
@@ -139,6 +156,12 @@ impl<'p, 'a> Call<'p, 'a> {
         self.scratch(per_item)
     }
 
+    /// The next buffer, whose shape is checked.
+    pub(super) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
+        self.buffers.push(buffer);
+        Buffer { index: self.buffers.len() - 1, elements: PhantomData }
+    }
+
     fn scratch<T>(&mut self, per_item: usize) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
@@ -146,227 +169,32 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(Buffer { index, elements: PhantomData })
     }
 
-    /// The next buffer, an `input` on the device.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn device_input<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl DeviceInput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::on_device(data.core()))
-    }
-
-    /// The next buffer, an `inout` on the device.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn device_inout<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl DeviceInOut<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::on_device(data.core()))
-    }
-
-    /// The next buffer, an `output` on the device.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn device_output<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl DeviceOutput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::on_device(data.core()))
-    }
-
-    /// The next buffer, an `input` in page-locked host memory.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn mapped_input<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl MappedInput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()))
-    }
-
-    /// The next buffer, an `inout` in page-locked host memory.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn mapped_inout<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl MappedInOut<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()))
-    }
-
-    /// The next buffer, an `output` in page-locked host memory.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn mapped_output<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl MappedOutput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()))
-    }
-
-    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace<'a>>) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
-        let (size, edge) = self.size::<T>(per_item);
-        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        let refused = |kind| Error::new(kind).at(place);
-        let shape = Shape::new(name, size, edge).map_err(refused)?;
-        let data = self.usable_in_place(data)?;
-        self.count(name, shape, data.len).map_err(refused)?;
-        let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
-        self.buffers.push(BufferShape { shape, place });
-        self.in_place.push(data);
-        Ok(Buffer { index, elements: PhantomData })
-    }
-
-    /// The argument that the next buffer is, if this device may use it as the plan says.
-    fn usable_in_place(&self, data: Option<InPlace<'a>>) -> Result<InPlace<'a>> {
-        let index = self.buffers.len();
-        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
-        let refused = |kind| Err(Error::new(kind).at(self.pipeline.place_of_buffer(index)));
-        let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
-        let Some(data) = data.filter(|data| data.writable || !writes) else {
-            return refused(ErrorKind::Skipped);
-        };
-        if data.is_poisoned() {
-            return refused(ErrorKind::Poisoned { host: name });
+    /// Whether this device may use memory of `device`.
+    pub(super) fn usable(
+        &self,
+        host: &'static str,
+        is_poisoned: bool,
+        device: &Device,
+    ) -> Result<(), ErrorKind> {
+        if is_poisoned {
+            return Err(ErrorKind::Poisoned { host });
         }
-        if !data.device().same(&self.pipeline.device) {
-            return refused(ErrorKind::OtherDevice { host: name });
-        }
-        Ok(data)
+        self.pipeline.device.check_own(host, device)
     }
 
-    /// The next device buffer, a `resident`: all of `data`, for the whole run.
-    ///
-    /// # Errors
-    /// It is poisoned or of another device.
-    pub fn resident<T: Pod>(&mut self, data: impl Input<'a, T>) -> Result<Buffer<T>> {
-        let source = data.source();
-        let len = source.len;
-        self.shared(source, len, None, false)
-    }
-
-    /// Likewise where it is on the device.
-    ///
-    /// # Errors
-    /// As [`resident`](Self::resident).
-    pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
-        let data = InPlace::on_device(data.core());
-        let len = data.as_ref().map_or(0, |data| data.len);
-        self.shared_on_device(data, len, None)
-    }
-
-    /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, which gets what
-    /// is there at the end.
-    ///
-    /// # Errors
-    /// `data` has another length, is poisoned or of another device.
-    pub fn carry<T: Pod>(
-        &mut self,
-        len: usize,
-        init: Option<T>,
-        data: impl InOut<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.shared(data.source(), len, init, true)
-    }
-
-    /// Likewise where it is on the device.
-    ///
-    /// # Errors
-    /// As [`carry`](Self::carry).
-    pub fn carry_on_device<T: Pod>(
-        &mut self,
-        len: usize,
-        init: Option<T>,
-        data: impl DeviceInOut<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.shared_on_device(InPlace::on_device(data.core()), len, init)
-    }
-
-    fn shared<T: Pod>(
-        &mut self,
-        source: HostSource<'a>,
-        declared: usize,
-        init: Option<T>,
-        carried: bool,
-    ) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
-        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        self.usable(name, &source).map_err(|kind| Error::new(kind).at(place))?;
-        let len = source.len;
-        let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
-        self.starts(index, Data::Host { source, carried }, len, init);
-        Ok(buffer)
-    }
-
-    fn shared_on_device<T: Pod>(
-        &mut self,
-        data: Option<InPlace<'a>>,
-        declared: usize,
-        init: Option<T>,
-    ) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
-        let data = self.usable_in_place(data)?;
-        let (ptr, len) = (data.ptr(), data.len);
-        let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
-        if init.is_some() {
-            self.starts(index, Data::Device(ptr), len, init);
-        }
-        self.in_place.push(data);
-        Ok(buffer)
-    }
-
-    /// The next buffer, one for the run of `len` elements where `declared` are.
-    fn shared_buffer<T: Pod>(
-        &mut self,
-        buffer: BufferPlace,
-        len: usize,
-        declared: usize,
-    ) -> Result<Buffer<T>> {
-        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
-        let index = self.buffers.len();
-        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        let refused = |kind| Error::new(kind).at(place);
-        if len != declared {
-            return Err(refused(ErrorKind::CarryLength { carry: name, len, declared }));
-        }
-        let shape = Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(refused)?;
-        self.buffers.push(BufferShape { shape, place: buffer });
-        Ok(Buffer { index, elements: PhantomData })
-    }
-
-    /// What a buffer holds before the first chunk.
-    fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
-        let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
-        self.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
-    }
-
-    /// Whether this device may use the memory.
-    fn usable(&self, host: &'static str, source: &HostSource<'a>) -> Result<(), ErrorKind> {
-        if let HostMemory::Pinned(range) = &source.memory {
-            let core = range.core();
-            if core.is_poisoned() {
-                return Err(ErrorKind::Poisoned { host });
-            }
-            if !core.device().same(&self.pipeline.device) {
-                return Err(ErrorKind::OtherDevice { host });
+    /// Whether this device may use the host's memory.
+    pub(super) fn usable_on_host(
+        &self,
+        host: &'static str,
+        source: &HostSource<'a>,
+    ) -> Result<(), ErrorKind> {
+        match &source.memory {
+            HostMemory::Pageable(_) => Ok(()),
+            HostMemory::Pinned(range) => {
+                let core = range.core();
+                self.usable(host, core.is_poisoned(), core.device())
             }
         }
-        Ok(())
     }
 
     fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>) -> Result<Host<T>> {
@@ -374,7 +202,7 @@ impl<'p, 'a> Call<'p, 'a> {
         let (size, edge) = self.size::<T>(per_item);
         let shape = self.shape_of_host(index, size, edge)?;
         let name = self.pipeline.plan.hosts[index].name;
-        self.usable(name, &source)
+        self.usable_on_host(name, &source)
             .and_then(|()| self.count(name, shape, source.len))
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))?;
         // Together, so that an argument that was refused leaves nothing to the next one.
@@ -384,7 +212,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// An argument of `len` elements has as many items as the others.
-    fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
+    pub(super) fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
         let per_item = shape.per_item;
         if shape.per_chunk {
             // How many chunks there are is not known yet.

@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
+use super::allocate;
 use super::operation::Operation;
 use super::run::Chunk;
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr, DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
 use crate::error::{Error, ErrorKind, Result};
 use crate::launch::aliases;
+use crate::memory::DeviceMemory;
 use crate::plan::OperationKind;
 use crate::slices::{Slices, Views};
 
@@ -155,40 +157,6 @@ impl Enqueue<'_> {
         Ok(())
     }
 
-    /// Lets a library enqueue. If it fails, it is not known what it has done, and nothing more is enqueued.
-    #[allow(dead_code, reason = "for libraries, which are features")]
-    pub(crate) fn library(&self, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
-        enqueue().map_err(|error| {
-            let error = error.at(self.operation.place());
-            self.operation.run.refuse_with(error.clone());
-            error
-        })
-    }
-
-    /// Sets bytes of device memory to 0. They are the run's.
-    #[allow(dead_code, reason = "for libraries, which are features")]
-    pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<()> {
-        let operation = &self.operation;
-        self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true }])?;
-        operation.direct(|stream| {
-            // SAFETY: the stream and the memory live as long as the run; any address is aligned to a byte.
-            unsafe { self.device().driver().fill(DevicePtr(address), &[0], bytes, stream, operation.tag()) }
-        })
-    }
-
-    /// Enqueues a copy from device memory to device memory.
-    ///
-    /// # Safety
-    /// Both ranges stay allocated until the stream has got past this, and do not overlap.
-    #[allow(dead_code, reason = "for libraries, which are features")]
-    pub(crate) unsafe fn copy_on_device(&self, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
-        let operation = &self.operation;
-        operation.direct(|stream| {
-            // SAFETY: the stream lives as long as the run; the ranges are the caller's promise.
-            unsafe { self.device().driver().copy_on_device(to, from, bytes, stream, operation.tag()) }
-        })
-    }
-
     /// What the routine does on the simulated device: calls `body` when the stream gets here, with slices for `memory`,
     /// a tuple of the routine's arguments.
     ///
@@ -246,6 +214,66 @@ impl Enqueue<'_> {
             };
             // SAFETY: the stream and the memory live as long as the run; the simulated device takes no parameters.
             unsafe { operation.device().driver().launch(launch, stream, operation.tag()) }
+        })
+    }
+}
+
+/// For the libraries.
+#[allow(dead_code, reason = "they are features")]
+impl Enqueue<'_> {
+    /// Device memory for what a routine keeps, `the workspace of cuBLAS`.
+    pub(crate) fn allocate(&self, bytes: usize, what: &str) -> Result<DeviceMemory> {
+        allocate(self.device(), bytes, what)
+    }
+
+    /// Has an error about the size of one of `arguments`, the routine's names and addresses, name the pipeline's buffer too.
+    pub(crate) fn naming(&self, arguments: &[(&'static str, u64)], result: Result<()>) -> Result<()> {
+        result.map_err(|error| {
+            let ErrorKind::Dimensions { argument, .. } = error.kind() else { return error };
+            let address = arguments.iter().find(|(name, _)| name == argument).map(|(_, address)| *address);
+            let buffer = address.and_then(|address| self.operation.buffer_at(DevicePtr(address)));
+            error.with_buffer(buffer)
+        })
+    }
+
+    /// Lets a library enqueue. If it fails, it is not known what it has done, and nothing more is enqueued.
+    pub(crate) fn library(&self, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
+        enqueue().map_err(|error| {
+            let error = error.at(self.operation.place());
+            self.operation.run.refuse_with(error.clone());
+            error
+        })
+    }
+
+    /// Waits until the device has done all that is on the operation's stream.
+    ///
+    /// # Errors
+    /// The device's; then it may be at work still.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let stream = self.operation.direct_stream();
+        // SAFETY: the stream lives as long as the run.
+        self.operation.check(unsafe { self.device().driver().synchronize_stream(stream) })
+    }
+
+    /// Sets bytes of device memory to 0. They are the run's.
+    pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<()> {
+        let operation = &self.operation;
+        self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true }])?;
+        operation.direct(|stream| {
+            // SAFETY: the stream and the memory live as long as the run; any address is aligned to a byte.
+            unsafe { self.device().driver().fill(DevicePtr(address), &[0], bytes, stream, operation.tag()) }
+        })
+    }
+
+    /// Enqueues a copy from device memory to device memory.
+    ///
+    /// # Safety
+    /// Both ranges stay allocated until the stream has got past this, and do not overlap.
+    pub(crate) unsafe fn copy_on_device(&self, to: DevicePtr, from: DevicePtr, bytes: usize) -> Result<()> {
+        let operation = &self.operation;
+        operation.direct(|stream| {
+            // SAFETY: the stream lives as long as the run; the ranges are the caller's promise.
+            unsafe { self.device().driver().copy_on_device(to, from, bytes, stream, operation.tag()) }
         })
     }
 }

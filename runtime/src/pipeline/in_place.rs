@@ -3,9 +3,18 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use bytemuck::Pod;
+
+use super::call::{Buffer, Call};
+use super::shape::{BufferPlace, BufferShape, Shape};
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr};
-use crate::memory::{DeviceCore, DeviceSource, HostMemory, HostSource, PinnedRange};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{
+    DeviceCore, DeviceInOut, DeviceInput, DeviceOutput, DeviceSource, HostMemory, HostSource, MappedInOut,
+    MappedInput, MappedOutput, PinnedRange,
+};
+use crate::plan::{BufferKind, BufferPlan};
 
 /// Holds the memory for as long as the run may use it.
 pub(super) struct InPlace<'a> {
@@ -22,9 +31,9 @@ enum Core {
 }
 
 impl<'a> InPlace<'a> {
-    pub(super) fn on_device(source: DeviceSource<'a>) -> Option<Self> {
+    pub(super) fn on_device(source: DeviceSource<'a>) -> Self {
         let DeviceSource { core, len, writable, .. } = source;
-        Some(Self { core: Core::Device(core), len, writable, borrow: PhantomData })
+        Self { core: Core::Device(core), len, writable, borrow: PhantomData }
     }
 
     /// `None` if the memory is pageable.
@@ -74,13 +83,110 @@ impl<'a> InPlace<'a> {
 
     /// Whether all of `access` is in this memory, and nothing that was borrowed shared is written.
     pub(super) fn holds(&self, access: &Access) -> bool {
-        let is_within = match &self.core {
-            Core::Device(core) => {
-                let (start, bytes) = (core.ptr(), core.bytes());
-                start <= access.ptr && access.ptr.offset(access.bytes) <= start.offset(bytes)
-            }
-            Core::Pinned(range) => range.holds(access),
+        let bytes = match &self.core {
+            Core::Device(core) => core.bytes(),
+            Core::Pinned(range) => range.bytes(),
         };
-        is_within && (self.writable || !access.write)
+        access.is_within(self.ptr(), bytes) && (self.writable || !access.write)
+    }
+}
+
+impl<'a> Call<'_, 'a> {
+    /// The next buffer, an `input` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_input<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceInput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+    }
+
+    /// The next buffer, an `inout` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_inout<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+    }
+
+    /// The next buffer, an `output` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_output<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceOutput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+    }
+
+    /// The next buffer, an `input` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_input<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedInput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    /// The next buffer, an `inout` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_inout<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    /// The next buffer, an `output` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_output<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedOutput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace<'a>>) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let (size, edge) = self.size::<T>(per_item);
+        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
+        let refused = |kind| Error::new(kind).at(place);
+        let shape = Shape::new(name, size, edge).map_err(refused)?;
+        let data = self.usable_in_place(data)?;
+        self.count(name, shape, data.len).map_err(refused)?;
+        let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
+        self.in_place.push(data);
+        Ok(self.push(BufferShape { shape, place }))
+    }
+
+    /// The argument that the next buffer is, if this device may use it as the plan says.
+    pub(super) fn usable_in_place(&self, data: Option<InPlace<'a>>) -> Result<InPlace<'a>> {
+        let index = self.buffers.len();
+        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
+        let refused = |kind| Error::new(kind).at(self.pipeline.place_of_buffer(index));
+        let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
+        let Some(data) = data.filter(|data| data.writable || !writes) else {
+            return Err(refused(ErrorKind::Skipped));
+        };
+        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
+        Ok(data)
     }
 }

@@ -341,14 +341,6 @@ fn allocate(device: &Device, bytes: usize, what: &str) -> Result<DeviceMemory> {
     })
 }
 
-impl Enqueue<'_> {
-    /// Device memory for what a routine keeps, `the workspace of cuBLAS`.
-    #[allow(dead_code, reason = "for libraries, which are features")]
-    pub(crate) fn allocate(&self, bytes: usize, what: &str) -> Result<DeviceMemory> {
-        allocate(self.device(), bytes, what)
-    }
-}
-
 /// Page-locked host memory for `what`.
 fn allocate_pinned(device: &Device, bytes: usize, what: &str) -> Result<PinnedCore> {
     PinnedCore::new(device, bytes).map_err(|error| {

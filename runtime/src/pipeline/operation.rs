@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use super::call::Buffer;
+use super::call::{AnyBuffer, Buffer};
 use super::run::{Chunk, EventKey, Run};
 use super::shape::{BufferPlace, Shape};
 use super::{explain, place_of};
@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::driver::{Access, DevicePtr, DriverResult, RawLaunch, RawStream, Tag};
 use crate::error::{DriverError, Error, ErrorKind, Place, Result};
 use crate::extent::{Axis, Extent};
+use crate::kernel::Grid;
 use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch};
 use crate::plan::OperationPlan;
 
@@ -74,29 +75,30 @@ impl<'r> Operation<'r> {
 
     /// A launch's `&buffer`.
     #[inline]
-    pub fn read<T: Pod>(&self, buffer: Buffer<T>) -> DeviceSlice<'r, T> {
-        let (ptr, len) = self.elements(buffer);
+    pub fn read<B: AnyBuffer>(&self, buffer: B) -> DeviceSlice<'r, B::Element> {
+        let (ptr, len) = self.elements(buffer.buffer());
         DeviceSlice::new(ptr, len)
     }
 
     /// A launch's `&mut buffer`.
     #[inline]
-    pub fn read_write<T: Pod>(&self, buffer: Buffer<T>) -> DeviceSliceMut<'r, T> {
-        let (ptr, len) = self.elements(buffer);
+    pub fn read_write<B: AnyBuffer>(&self, buffer: B) -> DeviceSliceMut<'r, B::Element> {
+        let (ptr, len) = self.elements(buffer.buffer());
         DeviceSliceMut::new(ptr, len)
     }
 
     /// A launch's `out buffer`.
     #[inline]
-    pub fn write<T: Pod>(&self, buffer: Buffer<T>) -> DeviceSliceOut<'r, T> {
-        let (ptr, len) = self.elements(buffer);
+    pub fn write<B: AnyBuffer>(&self, buffer: B) -> DeviceSliceOut<'r, B::Element> {
+        let (ptr, len) = self.elements(buffer.buffer());
         DeviceSliceOut::new(ptr, len)
     }
 
     /// A launch's `<<<grid, block, shared>>>`.
     #[inline]
     pub fn config(&self, grid: impl Extent, block: impl Extent, shared: impl Axis) -> Launch<'r> {
-        Launch { operation: *self, grid: grid.extent(), block: block.extent(), shared: shared.axis() }
+        let grid = Grid { grid_dim: grid.extent(), block_dim: block.extent(), shared: shared.axis() };
+        Launch { operation: *self, grid }
     }
 
     pub(crate) fn device(&self) -> &'r Device {
@@ -127,9 +129,7 @@ impl<'r> Operation<'r> {
                 }
                 BufferPlace::Ring | BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..) => None,
             };
-            part.is_some_and(|(ptr, bytes)| {
-                ptr <= access.ptr && access.ptr.offset(access.bytes) <= ptr.offset(bytes)
-            })
+            part.is_some_and(|(ptr, bytes)| access.is_within(ptr, bytes))
         });
         let is_on_host = || {
             ring.holds_on_host(access) || in_place.iter().any(|data| data.is_on_host() && data.holds(access))
@@ -176,6 +176,9 @@ impl<'r> Operation<'r> {
         if let Some(error) = self.run.refused() {
             return Err(error);
         }
+        if let ErrorKind::Driver(error) = kind {
+            return Err(self.failed(error));
+        }
         self.run.refuse();
         let chunk = Some(self.chunk.index as u64);
         Err(Error::new(kind).at(place_of(self.run.plan, self.index, chunk)))
@@ -209,20 +212,33 @@ impl<'r> Operation<'r> {
         (self.chunk.start * shape.bytes(), self.chunk.len * shape.bytes())
     }
 
-    /// This chunk's slot of a buffer: its address and the bytes in use.
-    pub(super) fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
-        let shape = self.run.buffers[buffer.index];
-        let bytes = shape.bytes(self.chunk.len);
-        let slot = match shape.place {
-            BufferPlace::Shared(_) => self.run.ring.slot(buffer.index, 0),
-            BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer.index, self.slot),
-            BufferPlace::SharedInPlace(ptr, _) => Some((ptr, bytes)),
+    /// This chunk's slot of a buffer: its address and the bytes there are.
+    fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
+        let shape = self.run.buffers[buffer];
+        match shape.place {
+            BufferPlace::Shared(_) => self.run.ring.slot(buffer, 0),
+            BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer, self.slot),
+            BufferPlace::SharedInPlace(ptr, _) => Some((ptr, shape.bytes(self.chunk.len))),
             BufferPlace::InPlace(ptr, all) => {
                 let (start, _) = self.host_range(shape.shape);
                 all.checked_sub(start).map(|room| (ptr.offset(start), room))
             }
+        }
+    }
+
+    /// The name of the buffer in which this chunk has that address.
+    pub(super) fn buffer_at(&self, address: DevicePtr) -> Option<&'static str> {
+        let is_at = |buffer: &usize| {
+            self.room(*buffer).is_some_and(|(ptr, room)| ptr <= address && address < ptr.offset(room))
         };
-        match slot {
+        let buffer = (0..self.run.buffers.len()).find(is_at)?;
+        Some(self.run.plan.buffers.get(buffer)?.name)
+    }
+
+    /// This chunk's slot of a buffer: its address and the bytes in use.
+    pub(super) fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
+        let bytes = self.run.buffers[buffer.index].bytes(self.chunk.len);
+        match self.room(buffer.index) {
             Some((ptr, room)) if bytes <= room && self.run.in_order() => Ok((ptr, bytes)),
             _ => self.fail(ErrorKind::Skipped),
         }

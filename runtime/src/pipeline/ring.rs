@@ -44,8 +44,7 @@ impl Memory {
     }
 
     fn holds(&self, access: &Access) -> bool {
-        let (start, end) = (self.ptr(), self.ptr().offset(self.bytes()));
-        start <= access.ptr && access.ptr.offset(access.bytes) <= end
+        access.is_within(self.ptr(), self.bytes())
     }
 }
 

@@ -74,7 +74,8 @@ impl Call<'_, '_> {
             self.buffers.iter().zip(&sizes).filter(|(b, _)| !matches!(b.place, BufferPlace::HostRing));
         let needed = Ring::total(on_device.map(|(_, size)| size));
         if let Some(budget) = self.pipeline.budget.filter(|&budget| needed > budget) {
-            return Err(Error::new(ErrorKind::Budget { needed, budget }).at(self.pipeline.place()));
+            let kind = ErrorKind::Budget { needed, budget, slots, chunk };
+            return Err(Error::new(kind).at(self.pipeline.place()));
         }
         let Pipeline { device, plan, ring, .. } = &mut *self.pipeline;
         let reserved = ring.reserve(device, plan.buffers, &sizes);

@@ -1,10 +1,18 @@
 //! What the whole run shares: `resident` data, copied in before the first chunk, and what is carried from chunk to chunk,
 //! copied in before it and out after the last. What is on the device already is at most filled.
 
+use bytemuck::Pod;
+
+use super::call::{Buffer, Call};
+use super::in_place::InPlace;
 use super::ring::Ring;
+use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
-use crate::memory::{self, Direction, HostMemory, HostSource, NO_OPERATION};
+use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{
+    self, DeviceInOut, DeviceInput, Direction, HostMemory, HostSource, InOut, Input, NO_OPERATION,
+};
 use crate::stream::Stream;
 
 /// One `resident` or `carry` of a call.
@@ -125,5 +133,111 @@ impl Transfer<'_> {
 
     fn direct(&self) -> memory::Transfer<'_> {
         memory::Transfer { device: self.device, stream: self.stream }
+    }
+}
+
+impl<'a> Call<'_, 'a> {
+    /// The next device buffer, a `resident`: all of `data`, for the whole run.
+    ///
+    /// # Errors
+    /// It is poisoned or of another device.
+    pub fn resident<T: Pod>(&mut self, data: impl Input<'a, T>) -> Result<Buffer<T>> {
+        let source = data.source();
+        let len = source.len;
+        self.shared(source, len, None, false)
+    }
+
+    /// Likewise where it is on the device.
+    ///
+    /// # Errors
+    /// As [`resident`](Self::resident).
+    pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
+        let data = InPlace::on_device(data.core());
+        let len = data.len;
+        self.shared_on_device(data, len, None)
+    }
+
+    /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, which gets what
+    /// is there at the end.
+    ///
+    /// # Errors
+    /// `data` has another length, is poisoned or of another device.
+    pub fn carry<T: Pod>(
+        &mut self,
+        len: usize,
+        init: Option<T>,
+        data: impl InOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.shared(data.source(), len, init, true)
+    }
+
+    /// Likewise where it is on the device.
+    ///
+    /// # Errors
+    /// As [`carry`](Self::carry).
+    pub fn carry_on_device<T: Pod>(
+        &mut self,
+        len: usize,
+        init: Option<T>,
+        data: impl DeviceInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.shared_on_device(InPlace::on_device(data.core()), len, init)
+    }
+
+    fn shared<T: Pod>(
+        &mut self,
+        source: HostSource<'a>,
+        declared: usize,
+        init: Option<T>,
+        carried: bool,
+    ) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
+        self.usable_on_host(name, &source).map_err(|kind| Error::new(kind).at(place))?;
+        let len = source.len;
+        let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
+        self.starts(index, Data::Host { source, carried }, len, init);
+        Ok(buffer)
+    }
+
+    fn shared_on_device<T: Pod>(
+        &mut self,
+        data: InPlace<'a>,
+        declared: usize,
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let data = self.usable_in_place(Some(data))?;
+        let (ptr, len) = (data.ptr(), data.len);
+        let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
+        if init.is_some() {
+            self.starts(index, Data::Device(ptr), len, init);
+        }
+        self.in_place.push(data);
+        Ok(buffer)
+    }
+
+    /// The next buffer, one for the run of `len` elements where `declared` are.
+    fn shared_buffer<T: Pod>(
+        &mut self,
+        buffer: BufferPlace,
+        len: usize,
+        declared: usize,
+    ) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
+        let index = self.buffers.len();
+        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
+        let refused = |kind| Error::new(kind).at(place);
+        if len != declared {
+            return Err(refused(ErrorKind::CarryLength { carry: name, len, declared }));
+        }
+        let shape = Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(refused)?;
+        Ok(self.push(BufferShape { shape, place: buffer }))
+    }
+
+    /// What a buffer holds before the first chunk.
+    fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
+        let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
+        self.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
     }
 }

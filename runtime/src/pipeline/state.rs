@@ -212,8 +212,8 @@ impl Enqueue<'_> {
     /// ```
     ///
     /// # Errors
-    /// `make`'s own; [`ErrorKind::StateInUse`] if the value is in use further up, by a routine that has called this one;
-    /// the run was refused before.
+    /// `make`'s own; [`ErrorKind::StateInUse`] if the value is in use further up, by a routine that has called this one, or
+    /// a routine of an earlier chunk has leaked it; the run was refused before.
     pub fn state<S: Send + 'static>(&self, make: impl FnOnce() -> Result<S>) -> Result<State<'_, S>> {
         self.admit(&[])?;
         let key =

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::operation::Operation;
+use super::run::Run;
+use super::shape::BufferPlace;
 use crate::driver::{Access, DriverResult, RawSymbol, Tag};
 use crate::error::{ErrorKind, Result};
 use crate::function::{Function, OwnModule};
@@ -61,7 +63,8 @@ impl Operation<'_> {
     /// Sees that the variables of the kernel's module hold `values` when it is launched.
     ///
     /// The copies are waited for, here and now: launches on any stream, and in any graph, come after them. What is
-    /// copied is there already, since residents are uploaded and waited for before the first chunk.
+    /// copied is there already: a resident is uploaded and waited for before the first chunk, or is an argument on the
+    /// device.
     pub(crate) fn give_symbols(&self, function: &Function, values: &[Access]) -> Result<()> {
         if values.len() != function.symbols.len() {
             return self.fail(ErrorKind::Skipped);
@@ -77,17 +80,17 @@ impl Operation<'_> {
         let bound = symbols.bound(module);
         if let Some(holds) = &bound.holds {
             let differs =
-                |(held, value): &(&Access, &Access)| (held.ptr, held.bytes) != (value.ptr, value.bytes);
-            return match holds.iter().zip(values).position(|pair| differs(&pair)) {
+                |(held, value): (&Access, &Access)| (held.ptr, held.bytes) != (value.ptr, value.bytes);
+            return match holds.iter().zip(values).position(differs) {
                 Some(index) => {
                     self.fail(ErrorKind::SymbolChanged { kernel, symbol: function.symbols[index] })
                 }
                 None => Ok(()),
             };
         }
-        for ((access, to), symbol) in values.iter().zip(module.symbols()).zip(function.symbols) {
-            if access.bytes > to.bytes {
-                let (bytes, size) = (access.bytes, to.bytes);
+        for (index, (access, symbol)) in values.iter().zip(function.symbols).enumerate() {
+            let bytes = access.bytes;
+            if let Some(size) = function.symbol_size(index).filter(|&size| bytes > size) {
                 return self.fail(ErrorKind::SymbolSize { kernel, symbol, bytes, size });
             }
         }
@@ -122,13 +125,16 @@ impl Operation<'_> {
 
     /// Whether all of it is in one of the run's residents, which nothing changes.
     fn is_resident(&self, access: &Access) -> bool {
-        let plan = self.run.plan;
-        plan.buffers.iter().enumerate().filter(|(_, buffer)| buffer.kind == BufferKind::Resident).any(
-            |(index, _)| {
-                self.run.ring.slot(index, 0).is_some_and(|(start, bytes)| {
-                    start <= access.ptr && access.ptr.offset(access.bytes) <= start.offset(bytes)
-                })
-            },
-        )
+        let Run { plan, buffers, ring, .. } = self.run;
+        plan.buffers.iter().zip(*buffers).enumerate().any(|(index, (declared, buffer))| {
+            let place = match (declared.kind, buffer.place) {
+                (BufferKind::Resident, BufferPlace::SharedInPlace(start, _)) => {
+                    Some((start, buffer.bytes(self.chunk.len)))
+                }
+                (BufferKind::Resident, _) => ring.slot(index, 0),
+                _ => None,
+            };
+            place.is_some_and(|(start, bytes)| access.is_within(start, bytes))
+        })
     }
 }

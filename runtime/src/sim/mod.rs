@@ -46,8 +46,7 @@ use std::time::Duration;
 use self::block::Block;
 use self::machine::Machine;
 use self::memory::{Place, Span};
-use self::queue::Work;
-use self::queue::{Action, Engine};
+use self::queue::{Action, Engine, Work};
 pub use self::spec::Spec;
 use crate::driver::{
     Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
@@ -55,7 +54,7 @@ use crate::driver::{
 };
 use crate::error::{Error, ErrorKind};
 use crate::graph::Recording;
-use crate::kernel::KernelInfo;
+use crate::kernel::{Grid, KernelInfo};
 
 /// A simulated device.
 pub(crate) struct Sim {
@@ -70,6 +69,7 @@ impl Sim {
         let machine = Mutex::new(Machine::new(&spec));
         let info = Info {
             name: spec.name,
+            index: None,
             memory: spec.memory,
             compute_capability: spec.compute_capability,
             multiprocessors: spec.multiprocessors,
@@ -283,28 +283,16 @@ impl Driver for Sim {
         Ok(())
     }
 
-    fn largest_cluster(
-        &self,
-        _function: &RawFunction,
-        _grid: [u32; 3],
-        _block: [u32; 3],
-        _shared: u32,
-    ) -> DriverResult<u32> {
+    fn largest_cluster(&self, _function: &RawFunction, _launch: Grid) -> DriverResult<u32> {
         Ok(occupancy::largest_cluster(self.info.compute_capability))
     }
 
-    fn resident_blocks(
-        &self,
-        _function: &RawFunction,
-        _grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u64> {
-        Ok(occupancy::resident_blocks(&self.info, block, shared))
+    fn resident_blocks(&self, _function: &RawFunction, launch: Grid) -> DriverResult<u64> {
+        Ok(occupancy::resident_blocks(&self.info, launch.block_dim, launch.shared))
     }
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        let spans = work::accessed(launch.accesses);
+        let spans = work::accessed(launch.accesses, None);
         // Made before the lock is taken, and dropped after it is released where the launch is refused: both run code
         // that is not this module's.
         let body = (launch.host)();
@@ -366,11 +354,11 @@ impl Driver for Sim {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()> {
-        let (spans, bytes) = spans(accesses, Some(Place::Pinned));
+        let spans = work::accessed(accesses, Some(Place::Pinned));
         self.enqueue("cuLaunchHostFunc", stream, tag, &spans, |machine| Work {
             engine: Engine::Host,
             latency: machine.model.host_latency,
-            bytes,
+            bytes: work::traffic(&spans),
             action: Action::Host(job),
             fault: None,
         })
@@ -394,20 +382,6 @@ impl Driver for Sim {
         let mut machine = self.machine();
         machine.host += bytes as f64 / machine.model.host_memcpy;
     }
-}
-
-/// What a command says that it accesses, all of it in `place`, and how many bytes that is.
-fn spans(accesses: &[Access], place: Option<Place>) -> (Vec<Span>, f64) {
-    let accesses = accesses.iter().filter(|access| access.bytes > 0);
-    let span = |access: &Access| Span {
-        start: address(access.ptr),
-        bytes: access.bytes,
-        write: access.write,
-        place,
-    };
-    let spans: Vec<_> = accesses.map(span).collect();
-    let bytes = spans.iter().map(|span| span.bytes as f64).sum();
-    (spans, bytes)
 }
 
 /// Device memory is memory of this process.

@@ -62,23 +62,28 @@ pub(super) fn fill(model: &Model, start: usize, pattern: &[u8], bytes: usize) ->
     }
 }
 
-/// What a launch accesses.
-pub(super) fn accessed(accesses: &[Access]) -> Vec<Span> {
+/// What a launch or a function on the host accesses, all of it in `place` if that is known.
+pub(super) fn accessed(accesses: &[Access], place: Option<Place>) -> Vec<Span> {
     let accesses = accesses.iter().filter(|access| access.bytes > 0);
     let span = |access: &Access| Span {
         start: address(access.ptr),
         bytes: access.bytes,
         write: access.write,
-        place: None,
+        place,
     };
     accesses.map(span).collect()
+}
+
+/// The bytes that are read and written.
+pub(super) fn traffic(spans: &[Span]) -> f64 {
+    spans.iter().map(|span| span.bytes as f64).sum()
 }
 
 pub(super) fn kernel(model: &Model, spans: &[Span], body: HostBody) -> Work {
     Work {
         engine: Engine::Compute,
         latency: model.launch_latency,
-        bytes: spans.iter().map(|span| span.bytes as f64).sum(),
+        bytes: traffic(spans),
         action: Action::Body(body),
         fault: None,
     }
@@ -118,7 +123,7 @@ pub(super) fn planned<'a>(
             let call = "cuLaunchKernel";
             let body = bodies.next();
             let body = body.ok_or_else(|| fault::invalid_value(call, "the launch has no host body"))?;
-            let spans = accessed(nodes.accesses(&launch));
+            let spans = accessed(nodes.accesses(&launch), None);
             let work = kernel(model, &spans, body);
             (call, spans, Some(work))
         }

@@ -1,9 +1,9 @@
-//! What an expression may name: the depth no parameter, and shapes, chunk and depth not the chunk.
+//! What an expression may name: stages no buffer, the depth no parameter, and shapes, chunk and depth not the chunk.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprBlock, ExprClosure, ExprField, ExprPath, Macro, Member};
+use syn::{Arm, Block, Expr, ExprClosure, ExprField, ExprIndex, ExprMethodCall, ExprPath, Macro, Member};
 
 use crate::diagnostics::Diagnostics;
 use crate::resolve::Program;
@@ -13,6 +13,7 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     if chunk.name.is_none() {
         nameless_chunk(program, diagnostics);
     }
+    data(program, diagnostics);
     let mut reported: Vec<String> = Vec::new();
     if let (Some(name), shapes) = (&chunk.name, hosts.iter().map(|host| (&host.name, &host.shape))) {
         for (of, shape) in shapes.chain(buffers.iter().map(|buffer| (&buffer.name, &buffer.shape))) {
@@ -68,7 +69,8 @@ fn nameless_chunk(program: &Program, diagnostics: &mut Diagnostics) {
         let mut fields = Fields::default();
         fields.visit_expr(expr);
         for name in fields.found {
-            if params.iter().any(|param| param.name == name) || reported.contains(&name.to_string()) {
+            let is_known = params.iter().any(|param| param.name == name) || is_data(program, &name);
+            if is_known || reported.contains(&name.to_string()) {
                 continue;
             }
             reported.push(name.to_string());
@@ -79,6 +81,73 @@ fn nameless_chunk(program: &Program, diagnostics: &mut Diagnostics) {
         }
     };
     program.expressions().into_iter().for_each(look);
+}
+
+/// `w.len()` of a buffer: rustc would only say that there is no `w`.
+fn data(program: &Program, diagnostics: &mut Diagnostics) {
+    let mut used = Used::default();
+    program.expressions().into_iter().for_each(|expr| used.visit_expr(expr));
+    let mut reported: Vec<&Ident> = Vec::new();
+    for name in used.found.iter().filter(|name| is_data(program, name)) {
+        if reported.contains(&name) {
+            continue;
+        }
+        reported.push(name);
+        let is_shared = program.buffers.iter().any(|buffer| buffer.name == *name && buffer.is_shared());
+        let help = match &program.chunk.name {
+            _ if is_shared => format!("declare `param {name}_len: usize;`, and give `run` its length"),
+            Some(chunk) => format!("write `{chunk}.len`: the items in this chunk"),
+            None => "declare `chunk c = auto;`, and write `c.len`: the items in this chunk".to_owned(),
+        };
+        diagnostics
+            .error("TW0306", name, format!("the expression names `{name}`, which is no value"))
+            .note("it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk")
+            .help(help);
+    }
+}
+
+/// Whether a buffer or host data is called so.
+fn is_data(program: &Program, name: &Ident) -> bool {
+    let hosts = program.hosts.iter().map(|host| &host.name);
+    program.buffers.iter().map(|buffer| &buffer.name).chain(hosts).any(|data| data == name)
+}
+
+/// Names of which something is asked, `w.len()`, `w.x` or `w[0]`.
+#[derive(Default)]
+struct Used {
+    found: Vec<Ident>,
+}
+
+impl Used {
+    fn base(&mut self, base: &Expr) {
+        if let Expr::Path(path) = base {
+            self.found.extend(path.path.get_ident().cloned());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Used {
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        self.base(&call.receiver);
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_field(&mut self, field: &'ast ExprField) {
+        self.base(&field.base);
+        visit::visit_expr_field(self, field);
+    }
+
+    fn visit_expr_index(&mut self, index: &'ast ExprIndex) {
+        self.base(&index.expr);
+        visit::visit_expr_index(self, index);
+    }
+
+    /// What is bound in there is its own.
+    fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
+
+    fn visit_block(&mut self, _: &'ast Block) {}
+
+    fn visit_arm(&mut self, _: &'ast Arm) {}
 }
 
 /// Names of one letter of which a field of a chunk is asked. (A longer one is more likely a value of the program's own.)
@@ -102,7 +171,7 @@ impl<'ast> Visit<'ast> for Fields {
     /// What is bound in there is its own.
     fn visit_expr_closure(&mut self, _: &'ast ExprClosure) {}
 
-    fn visit_expr_block(&mut self, _: &'ast ExprBlock) {}
+    fn visit_block(&mut self, _: &'ast Block) {}
 }
 
 /// The first place where an expression names `name`, if it does.

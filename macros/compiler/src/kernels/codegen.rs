@@ -29,7 +29,7 @@ pub(super) fn kernels(
     let module = module(arguments, block, tree, &private);
     let infos =
         block.kernels.iter().zip(facts).map(|(kernel, facts)| info(kernel, facts, &private)).collect();
-    let impls = generator.impls(block, &module, infos, &checks(block, facts));
+    let impls = generator.impls(block, &module, infos, &checks(block, facts, &private));
     quote!(#(#types)* #impls)
 }
 
@@ -74,6 +74,8 @@ impl Generator<'_> {
         let parameters = kernel.parameters.iter().map(|parameter| self.parameter(parameter));
         let launch_docs = launch_docs(kernel);
         let source_docs = source_docs(kernel);
+        // rustc shows where `launch` is defined when arguments are missing: at the declaration.
+        let launch = Ident::new("launch", name.span().resolved_at(Span::mixed_site()));
         quote_spanned! {Span::mixed_site()=>
             #(#docs)*
             #(#[doc = #source_docs])*
@@ -99,7 +101,7 @@ impl Generator<'_> {
                 #(#[doc = #launch_docs])*
                 #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
                 #allow
-                pub fn launch(
+                pub fn #launch(
                     &self,
                     launch: #private::Launch<'_>,
                     #(#parameters),*

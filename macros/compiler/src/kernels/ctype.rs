@@ -157,7 +157,7 @@ fn scalar(text: &str) -> Scalar {
             "bool" => Bool,
             "float" | "float32_t" => F32,
             "double" | "float64_t" => F64,
-            "wchar_t" if cfg!(windows) => U16,
+            "wchar_t" if WINDOWS => U16,
             "wchar_t" => I32,
             "char8_t" => U8,
             "char16_t" => U16,
@@ -176,6 +176,10 @@ fn scalar(text: &str) -> Scalar {
         };
     Scalar::Is(primitive)
 }
+
+/// Whether `long` and `wchar_t` are what they are on Windows. NVRTC follows the machine where the program runs; a macro
+/// knows the one that compiles it only, and takes the one for the other.
+const WINDOWS: bool = cfg!(windows);
 
 /// `long unsigned int` and its like, in any order.
 fn integer(text: &str) -> Option<Primitive> {
@@ -196,8 +200,7 @@ fn integer(text: &str) -> Option<Primitive> {
         (0, false, true) => (I8, U8),
         (0, true, false) => (I16, U16),
         (0, false, false) => (I32, U32),
-        // `long` has 32 bits on Windows.
-        (1, false, false) if cfg!(windows) => (I32, U32),
+        (1, false, false) if WINDOWS => (I32, U32),
         (1 | 2, false, false) => (I64, U64),
         _ => return None,
     };
@@ -217,7 +220,7 @@ fn named(text: &str) -> Scalar {
 pub(super) fn vector(text: &str) -> Option<(Primitive, u64)> {
     use Primitive::*;
     let count = text.chars().last()?.to_digit(10).filter(|count| (1..=4).contains(count))?;
-    let long = if cfg!(windows) { (I32, U32) } else { (I64, U64) };
+    let long = if WINDOWS { (I32, U32) } else { (I64, U64) };
     let element = match &text[..text.len() - 1] {
         "char" => I8,
         "uchar" => U8,

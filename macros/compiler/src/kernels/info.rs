@@ -2,8 +2,8 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
+use syn::Type;
 use syn::spanned::Spanned;
-use syn::{LitStr, Type};
 
 use super::arguments::Arguments;
 use super::check::{Facts, LayoutCheck, unraw};
@@ -63,6 +63,15 @@ pub(super) fn info(kernel: &Kernel, facts: &Facts, private: &TokenStream) -> Tok
     let mut symbols =
         kernel.parameters.iter().filter_map(|parameter| Some(&parameter.symbol.as_ref()?.name)).peekable();
     let symbols = symbols.peek().is_some().then(|| quote_spanned!(at=> .symbols(&[#(#symbols),*])));
+    let is_known = facts.symbol_bytes.iter().any(Option::is_some);
+    let symbol_bytes = is_known.then(|| {
+        let bytes =
+            facts.symbol_bytes.iter().map(|bytes| match bytes.map(proc_macro2::Literal::u64_unsuffixed) {
+                Some(bytes) => quote_spanned!(at=> ::core::option::Option::Some(#bytes)),
+                None => quote_spanned!(at=> ::core::option::Option::None),
+            });
+        quote_spanned!(at=> .symbol_bytes(&[#(#bytes),*]))
+    });
     let bounds = facts.max_threads_per_block.map(|threads| quote_spanned!(at=> .launch_bounds(#threads)));
     // What the source fixes, a launch need not ask for.
     let cluster = kernel.cluster.as_ref().filter(|_| !facts.has_cluster).map(|cluster| {
@@ -73,7 +82,7 @@ pub(super) fn info(kernel: &Kernel, facts: &Facts, private: &TokenStream) -> Tok
     let on_host = kernel.host.as_ref().map(|_| quote_spanned!(at=> .on_host()));
     quote_spanned! {at=>
         #private::KernelInfo::new(#name, &MODULE)
-            #instance #parameters #symbols #bounds #cluster #cooperative #on_host
+            #instance #parameters #symbols #symbol_bytes #bounds #cluster #cooperative #on_host
     }
 }
 
@@ -92,7 +101,7 @@ fn size(ty: &Type) -> TokenStream {
 }
 
 /// What rustc checks of the types that have the place of one in the source: sizes and alignments, each once.
-pub(super) fn checks(block: &Block, facts: &[Facts]) -> TokenStream {
+pub(super) fn checks(block: &Block, facts: &[Facts], private: &TokenStream) -> TokenStream {
     let mut seen = Vec::new();
     let mut checks = TokenStream::new();
     for (kernel, facts) in block.kernels.iter().zip(facts) {
@@ -104,29 +113,35 @@ pub(super) fn checks(block: &Block, facts: &[Facts]) -> TokenStream {
                 continue;
             }
             seen.push(key);
-            checks.extend(layout(kernel, check));
+            checks.extend(layout(kernel, check, private));
         }
     }
     checks
 }
 
-fn layout(kernel: &Kernel, LayoutCheck { ty, size, align, fact, notes }: &LayoutCheck) -> TokenStream {
-    // rustc shows where the assertion stands: at the type.
+fn layout(kernel: &Kernel, check: &LayoutCheck, private: &TokenStream) -> TokenStream {
+    let LayoutCheck { ty, size, align, there, place } = check;
+    // rustc shows where the call stands, from its first token on: at the type.
     let at = ty.span().resolved_at(Span::mixed_site());
+    let private: TokenStream = private
+        .clone()
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(token.span().located_at(at));
+            token
+        })
+        .collect();
     let attributes = &kernel.attributes;
-    let assert = |of: &str, number: u64, unit: &str| {
-        let of = syn::Ident::new(of, at);
-        let number = proc_macro2::Literal::u64_unsuffixed(number);
-        let said = format!("[TW0417]: {fact}, which {unit}\n{notes}");
-        let said = LitStr::new(&said.replace('{', "{{").replace('}', "}}"), at);
-        quote_spanned!(at=> ::core::assert!(::core::mem::#of::<#ty>() == #number, #said);)
+    let number = |number: u64| proc_macro2::Literal::u64_unsuffixed(number);
+    let size = number(*size);
+    let align = match align.map(number) {
+        Some(align) => quote_spanned!(at=> ::core::option::Option::Some(#align)),
+        None => quote_spanned!(at=> ::core::option::Option::None),
     };
-    let plural = |n: u64| if n == 1 { "byte" } else { "bytes" };
-    let size_check = assert("size_of", *size, &format!("has {size} {}", plural(*size)));
-    let align_check =
-        align.map(|align| assert("align_of", align, &format!("is aligned to {align} {}", plural(align))));
+    let here = format!("[TW0417]: `{}`", text(ty));
+    let place = place.as_ref().map_or_else(String::new, |place| format!("\nnote: {place}"));
     quote_spanned! {at=>
         #(#attributes)*
-        const _: () = { #size_check #align_check };
+        const _: () = #private::same_layout::<#ty>(#size, #align, #here, #there, #place);
     }
 }

@@ -1,9 +1,8 @@
 //! Name expressions: `math::reduce<float, 256>`.
 
 use super::constant::Constants;
-use super::lexer::Token;
+use super::lexer::{Token, tokens};
 use super::prototype::{Brackets, Linkage, Prototype, at_commas};
-use super::unit::plain_tokens;
 
 /// A name expression, taken apart.
 #[derive(Debug, PartialEq)]
@@ -19,7 +18,7 @@ pub(super) struct Instance {
 impl Instance {
     /// Reads a name expression; none where it is something else.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let tokens = plain_tokens(text, 0, 0);
+        let tokens = tokens(text, 0);
         let mut rest = &tokens[..];
         if let [first, second, tail @ ..] = rest
             && first.is(':')

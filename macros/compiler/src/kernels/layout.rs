@@ -49,12 +49,15 @@ pub(super) fn resolve(declarations: &Declarations, namespace: &[String], ty: &CT
         CType::Reference(_) => Resolved::Reference,
         CType::Value(base) => match types.known(base, namespace, DEPTH) {
             Found::Type(known) => Resolved::Value(Known { base: respelt(base, &known), ..known }),
-            Found::Pointer { pointee, constant, .. } => Resolved::Pointer { pointee, constant },
+            Found::Pointer { pointee, constant } | Found::Array { element: pointee, constant, .. } => {
+                Resolved::Pointer { pointee, constant }
+            }
         },
         CType::Pointer { pointee, constant } => {
             let known = match types.known(pointee, namespace, DEPTH) {
                 Found::Type(known) => Known { base: respelt(pointee, &known), ..known },
                 Found::Pointer { .. } => address(pointee.text.clone()),
+                Found::Array { constant, layout, .. } => array(pointee, constant, layout),
             };
             Resolved::Pointer { constant: *constant || known.constant, pointee: known }
         }
@@ -69,18 +72,43 @@ pub(super) fn element(declarations: &Declarations, namespace: &[String], variabl
     }
     match types.known(&variable.base, namespace, DEPTH) {
         Found::Type(known) => Known { base: respelt(&variable.base, &known), ..known },
+        Found::Array { element, .. } => element,
         Found::Pointer { .. } => address(variable.base.text.clone()),
     }
+}
+
+/// The bytes of a variable, where plain text tells.
+pub(super) fn size_of_variable(
+    declarations: &Declarations,
+    namespace: &[String],
+    variable: &Declarator,
+) -> Option<u64> {
+    let mut types = Types { declarations, steps: STEPS };
+    let layout = match types.known(&variable.base, namespace, DEPTH) {
+        _ if !variable.pointers.is_empty() => ADDRESS,
+        Found::Type(known) => known.layout?,
+        Found::Array { layout, .. } => layout?,
+        Found::Pointer { .. } => ADDRESS,
+    };
+    types.array(layout, &variable.bounds).map(|whole| whole.size)
 }
 
 fn respelt(written: &Base, known: &Known) -> Base {
     Base { text: written.text.clone(), scalar: known.base.scalar }
 }
 
+const ADDRESS: Layout = Layout { size: 8, align: 8 };
+
 /// A pointer in memory.
 fn address(text: String) -> Known {
     let base = Base { text, scalar: Scalar::Compound };
-    Known { base, layout: Some(Layout { size: 8, align: 8 }), defined: None, pointer: None, constant: false }
+    Known { base, layout: Some(ADDRESS), defined: None, pointer: None, constant: false }
+}
+
+/// An array in memory that a typedef names: an array of Rust, or one number after the other.
+fn array(named: &Base, constant: bool, layout: Option<Layout>) -> Known {
+    let base = Base { text: named.text.clone(), scalar: Scalar::Unknown };
+    Known { base, layout, defined: None, pointer: None, constant }
 }
 
 /// What one of the language's or CUDA's own types is.
@@ -104,11 +132,16 @@ pub(super) fn builtin(base: &Base) -> Option<Layout> {
 
 enum Found {
     Type(Known),
-    /// A typedef of one, or of an array, which is one as a parameter.
+    /// A typedef of one.
     Pointer {
         pointee: Known,
         constant: bool,
-        is_array: bool,
+    },
+    /// A typedef of one, which as a parameter is a pointer to its elements.
+    Array {
+        element: Known,
+        constant: bool,
+        layout: Option<Layout>,
     },
 }
 
@@ -169,23 +202,36 @@ impl<'a> Types<'a> {
 
     /// What a typedef stands for.
     fn alias(&mut self, alias: &Declarator, namespace: &[String], depth: usize) -> Found {
+        // It is a pointer, wherever it is found.
+        let pointer = |text: String| Known { pointer: Some(text.clone()), ..address(text) };
         match (&alias.pointers[..], &alias.bounds[..]) {
             ([], []) if !alias.reference => match self.known(&alias.base, namespace, depth) {
                 Found::Type(known) => {
                     Found::Type(Known { constant: known.constant || alias.constant, ..known })
                 }
-                pointer => pointer,
+                other => other,
             },
-            // A parameter of an array type is a pointer to its elements.
-            ([_], []) | ([], [_, ..]) => match self.known(&alias.base, namespace, depth) {
+            ([_], []) => match self.known(&alias.base, namespace, depth) {
                 Found::Type(known) => {
                     let pointee = Known { base: respelt(&alias.base, &known), ..known };
-                    let is_array = !alias.bounds.is_empty();
-                    Found::Pointer { constant: alias.constant || pointee.constant, pointee, is_array }
+                    Found::Pointer { constant: alias.constant || pointee.constant, pointee }
                 }
-                Found::Pointer { .. } => Found::Type(address(alias.base.text.clone())),
+                Found::Array { constant, layout, .. } => {
+                    let constant = constant || alias.constant;
+                    Found::Pointer { pointee: array(&alias.base, constant, layout), constant }
+                }
+                Found::Pointer { .. } => Found::Type(pointer(alias.base.text.clone())),
             },
-            _ => Found::Type(Known { layout: None, ..address(alias.base.text.clone() + "*") }),
+            ([], bounds @ [_, ..]) => {
+                let element = match self.known(&alias.base, namespace, depth) {
+                    Found::Type(known) => Known { base: respelt(&alias.base, &known), ..known },
+                    Found::Array { constant, layout, .. } => array(&alias.base, constant, layout),
+                    Found::Pointer { .. } => pointer(alias.base.text.clone()),
+                };
+                let layout = element.layout.and_then(|layout| self.array(layout, bounds));
+                Found::Array { constant: alias.constant || element.constant, element, layout }
+            }
+            _ => Found::Type(Known { layout: None, ..pointer(alias.base.text.clone() + "*") }),
         }
     }
 
@@ -229,18 +275,22 @@ impl<'a> Types<'a> {
         (layout.filter(|_| !self.declarations.packs), pointer)
     }
 
+    /// An array with these bounds of elements of this layout.
+    fn array(&self, element: Layout, bounds: &[Vec<Token>]) -> Option<Layout> {
+        let count = |bound| u64::try_from(self.declarations.constants.evaluate(bound)?).ok();
+        let size = bounds.iter().try_fold(element.size, |size, bound| size.checked_mul(count(bound)?))?;
+        Some(Layout { size, ..element })
+    }
+
     /// A struct with one field more, of this layout or an array of it.
     fn with_field(
         &self,
         mut whole: Layout,
-        mut field: Layout,
+        field: Layout,
         bounds: &[Vec<Token>],
         is_union: bool,
     ) -> Option<Layout> {
-        for bound in bounds {
-            let count = self.declarations.constants.evaluate(bound)?;
-            field.size = field.size.checked_mul(u64::try_from(count).ok()?)?;
-        }
+        let field = self.array(field, bounds)?;
         let offset = if is_union { 0 } else { whole.size.checked_next_multiple_of(field.align)? };
         whole.size = whole.size.max(offset.checked_add(field.size)?);
         whole.align = whole.align.max(field.align);
@@ -258,10 +308,8 @@ impl<'a> Types<'a> {
         for field in record.fields.as_ref()? {
             let mut known = match (&field.pointers[..], self.known(&field.base, namespace, depth)) {
                 ([], Found::Type(known)) => known,
-                // A typedef of an array is one inside a struct, and a pointer outside.
-                ([], Found::Pointer { is_array: true, .. }) => {
-                    whole = None;
-                    continue;
+                ([], Found::Array { element, constant, layout }) => {
+                    Known { pointer: element.pointer, ..array(&field.base, constant, layout) }
                 }
                 _ => {
                     let text = "*".repeat(field.pointers.len());

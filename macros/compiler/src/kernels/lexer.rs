@@ -1,5 +1,7 @@
 //! Cuts CUDA C++ into tokens and directives: comments go, strings stay as one token each.
 
+use std::borrow::Cow;
+
 /// A token of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
@@ -49,8 +51,40 @@ pub(super) fn is_word(c: char) -> bool {
 /// What a source consists of.
 pub(super) enum Item<'a> {
     Token(Token),
-    /// What follows the `#`, with the lines that continue it.
-    Directive(&'a str),
+    /// What follows the `#`, with the lines that a comment goes on over, and the line of the `#`.
+    Directive(&'a str, usize),
+}
+
+/// The text with each line that ends in `\` joined with the next, as C++ does before all else. The newlines come behind
+/// the whole, so that what follows keeps its line.
+pub(super) fn joined(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\\n") && !text.contains("\\\r\n") {
+        return Cow::Borrowed(text);
+    }
+    let mut joined = String::with_capacity(text.len());
+    let mut newlines = 0;
+    for line in text.split_inclusive('\n') {
+        match line.strip_suffix("\\\n").or_else(|| line.strip_suffix("\\\r\n")) {
+            Some(line) => {
+                joined.push_str(line);
+                newlines += 1;
+            }
+            None => {
+                joined.push_str(line);
+                joined.extend(std::iter::repeat_n('\n', std::mem::take(&mut newlines)));
+            }
+        }
+    }
+    Cow::Owned(joined)
+}
+
+/// What follows white space and comments.
+pub(super) fn past_blanks(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some((_, behind)) = rest.strip_prefix("/*").and_then(|comment| comment.split_once("*/")) {
+        rest = behind.trim_start();
+    }
+    rest
 }
 
 pub(super) struct Lexer<'a> {
@@ -93,7 +127,7 @@ impl<'a> Lexer<'a> {
                 self.take(first.len_utf8());
                 continue;
             } else if self.rest.starts_with("//") {
-                self.line_with_continuations();
+                self.take_past("\n");
                 self.at_line_start = true;
                 continue;
             } else if self.rest.starts_with("/*") {
@@ -101,14 +135,13 @@ impl<'a> Lexer<'a> {
                 self.take_past("*/");
                 self.at_line_start = at_line_start;
                 continue;
-            } else if first == '\\' {
-                self.take(1);
-                continue;
-            } else if first == '#' && at_line_start {
-                self.take(1);
+            } else if let Some(mark) =
+                ["#", "%:"].iter().find(|mark| at_line_start && self.rest.starts_with(**mark))
+            {
+                self.take(mark.len());
                 let directive = self.directive();
                 self.at_line_start = true;
-                return Some(Item::Directive(directive));
+                return Some(Item::Directive(directive, line));
             } else if let Some(prefix) =
                 ["R\"", "LR\"", "uR\"", "UR\"", "u8R\""].iter().find(|prefix| self.rest.starts_with(**prefix))
             {
@@ -133,19 +166,6 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes the rest of the line, and the next ones while each ends in `\`.
-    fn line_with_continuations(&mut self) -> &'a str {
-        let start = self.rest;
-        let mut length = 0;
-        for line in start.split_inclusive('\n') {
-            length += line.len();
-            if !line.trim_end_matches(['\r', '\n']).ends_with('\\') {
-                break;
-            }
-        }
-        self.take(length)
-    }
-
     /// Takes the rest of a directive: a comment may go on over lines, too.
     fn directive(&mut self) -> &'a str {
         let mut length = 0;
@@ -153,7 +173,7 @@ impl<'a> Lexer<'a> {
         for line in self.rest.split_inclusive('\n') {
             length += line.len();
             in_comment = leaves_comment_open(line, in_comment);
-            if !in_comment && !line.trim_end_matches(['\r', '\n']).ends_with('\\') {
+            if !in_comment {
                 break;
             }
         }
@@ -174,6 +194,13 @@ impl<'a> Lexer<'a> {
         }
         inside
     }
+}
+
+/// The tokens of a text without directives.
+pub(super) fn tokens(text: &str, file: usize) -> Vec<Token> {
+    let mut lexer = Lexer::new(text, file);
+    let items = std::iter::from_fn(|| lexer.item());
+    items.filter_map(|item| if let Item::Token(token) = item { Some(token) } else { None }).collect()
 }
 
 /// Whether a comment is open at the end of a line of a directive.

@@ -22,6 +22,7 @@ mod record;
 mod source;
 mod syntax;
 mod text;
+mod toolkit;
 mod unit;
 
 pub use files::Files;

@@ -71,7 +71,7 @@ pub(super) struct TemplateParameter {
 /// The kernels of `source`, in order; one that is declared and then defined, or that has several versions under `#if`,
 /// several times.
 pub fn prototypes(source: &str) -> Vec<Prototype> {
-    Declarations::of(Unit::read(source, &[], &mut |_, _, _| None)).prototypes
+    Declarations::of(Unit::read(source, &[], &mut |_| None)).prototypes
 }
 
 impl Prototype {

@@ -2,13 +2,12 @@
 
 use super::declarator::after_group;
 use super::image::{Image, ImageKernel, ImageParameter, ImageVariable};
-use super::lexer::Token;
+use super::lexer::{Token, tokens};
 use super::prototype::at_commas;
-use super::unit::plain_tokens;
 
 /// Reads a PTX module; what it does not understand, it leaves out.
 pub(super) fn read(text: &str) -> Image {
-    let tokens = lines(text);
+    let tokens = tokens(text, 0);
     let mut image = Image::default();
     let mut rest = &tokens[..];
     while let Some((first, tail)) = rest.split_first() {
@@ -28,20 +27,6 @@ pub(super) fn read(text: &str) -> Image {
         }
     }
     image
-}
-
-/// The tokens, each with its line.
-fn lines(text: &str) -> Vec<Token> {
-    // One lexer for all, since comments go over lines.
-    let mut lexer = super::lexer::Lexer::new(text, 0);
-    let mut tokens = Vec::new();
-    while let Some(item) = lexer.item() {
-        match item {
-            super::lexer::Item::Token(token) => tokens.push(token),
-            super::lexer::Item::Directive(_) => {}
-        }
-    }
-    tokens
 }
 
 /// Reads what follows `.entry`.
@@ -120,7 +105,7 @@ fn dims(tokens: &[Token], directive: &str) -> Option<[u32; 3]> {
 
 /// Whether a text is PTX: its first directive is `.version`.
 pub(super) fn is_ptx(text: &str) -> bool {
-    let first = plain_tokens(&text[..text.len().min(floor(text, 4096))], 0, 0);
+    let first = tokens(&text[..floor(text, 4096)], 0);
     matches!(&first[..], [dot, version, ..] if dot.is('.') && version.is_word("version"))
 }
 

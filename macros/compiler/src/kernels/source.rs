@@ -9,8 +9,8 @@ use super::error;
 use super::files::{Files, Parts, absolute, beside, climb, common, within};
 use super::image::Image;
 use super::syntax::Errors;
-use super::unit::Unit;
-use super::{cubin, ptx};
+use super::unit::{Include, Unit};
+use super::{cubin, ptx, toolkit};
 
 /// What kind of file a source is, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,9 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
     let folder = files.folder(file);
     let place = |path: String| Found { parts: absolute(&folder, &path), path, highest: usize::MAX };
     let mut found = vec![place(file.value())];
-    let mut find = |from: usize, path: &str, quoted: bool| {
+    let mut missing = Vec::new();
+    let mut find = |include: &Include<'_>| {
+        let &Include { from, path, quoted, .. } = include;
         let own = quoted.then(|| {
             let from = &found[from];
             (beside(&from.path, path), from.parts.len().saturating_sub(1))
@@ -195,13 +197,19 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
             let depth = absolute(&folder, &given.value()).len();
             (within(&format!("{}/", given.value()), path), depth)
         });
+        let mut tried = Vec::new();
         for (written, depth) in own.into_iter().chain(others) {
             let place = Found { highest: depth.saturating_sub(climb(path)), ..place(written) };
             if let Some(known) = found.iter_mut().find(|known| known.parts == place.parts) {
                 known.highest = known.highest.min(place.highest);
                 return None;
             }
-            let Ok(bytes) = files.read(&LitStr::new(&place.path, at)) else { continue };
+            let Ok(bytes) = files.read(&LitStr::new(&place.path, at)) else {
+                if !tried.contains(&place.path) {
+                    tried.push(place.path);
+                }
+                continue;
+            };
             match String::from_utf8(bytes) {
                 Ok(text) => {
                     found.push(place);
@@ -217,6 +225,11 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
                 }
             }
         }
+        let is_lost = include.needed && quoted && !toolkit::may_have(path);
+        if is_lost && !missing.iter().any(|other| other == path) {
+            missing.push(path.to_owned());
+            errors.push(nowhere(file, include, &found[from].path, &tried));
+        }
         None
     };
     let options: Vec<_> = arguments.options.iter().map(LitStr::value).collect();
@@ -225,6 +238,16 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
     let tree = tree(&found, folders.collect(), at);
     let files = found.into_iter().map(|found| found.path).collect();
     Cuda { declarations: Declarations::of(unit), files, tree }
+}
+
+/// A file that is included is in no folder that is looked in.
+fn nowhere(file: &LitStr, include: &Include<'_>, from: &str, tried: &[String]) -> syn::Error {
+    let path = include.path;
+    let what = format!("cannot find `{path}`, which {from} includes");
+    let notes = [format!("{from}:{}", include.line), format!("there is no {}", tried.join(", "))];
+    let help =
+        format!("give its folder, `include(\"…\")`, or write `#include <{path}>` if it comes with CUDA");
+    error(file, "TW0421", &what, &notes, Some(help))
 }
 
 /// The tree, whose root is the innermost folder that holds everything, also what `..` leads through.

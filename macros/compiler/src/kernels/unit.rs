@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::lexer::{Item, Kind, Lexer, Token, is_word};
+use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, tokens};
 
 /// What a compiler would see, as far as plain text tells.
 ///
@@ -18,8 +18,10 @@ pub(super) struct Unit {
     linkage: BTreeMap<String, Vec<Kind>>,
     /// Macros that the command line defines, which the source cannot redefine.
     fixed: Vec<String>,
-    /// The `#if`s that are open, outermost first.
+    /// The `#if`s of this file that are open, outermost first.
     branches: Vec<Vec<Branch>>,
+    /// How the `#if`s of all files that are open decide what is included.
+    conditions: Vec<Condition>,
     /// How many braces are open.
     depth: isize,
 }
@@ -33,9 +35,31 @@ struct Branch {
     depth: isize,
 }
 
-/// Finds the file that `#include` names: `from` is the file that has the directive, `quoted` tells `"x"` from `<x>`. None
-/// where it is not there, or was included before.
-pub(super) type Find<'f> = dyn FnMut(usize, &str, bool) -> Option<(usize, String)> + 'f;
+/// What an `#if` decides.
+#[derive(Debug, PartialEq, Eq)]
+enum Condition {
+    /// Whether what is inside it is there.
+    Open,
+    /// Nothing, if `#define` of this name comes next: it keeps a file from being included twice.
+    Guarding(String),
+    /// Nothing: it is such a guard.
+    Guard,
+}
+
+/// A file that `#include` names, or `__has_include`.
+pub(super) struct Include<'a> {
+    /// The file that names it, and where.
+    pub(super) from: usize,
+    pub(super) line: usize,
+    pub(super) path: &'a str,
+    /// Whether it is named `"x"`, and not `<x>`.
+    pub(super) quoted: bool,
+    /// Whether the compiler needs it, whatever the `#if`s say.
+    pub(super) needed: bool,
+}
+
+/// Finds a file. None where it is not there, or was included before.
+pub(super) type Find<'f> = dyn FnMut(&Include<'_>) -> Option<(usize, String)> + 'f;
 
 impl Unit {
     /// Reads `source`, which is file 0. `options` are NVRTC's.
@@ -43,7 +67,7 @@ impl Unit {
         let mut unit = Self::default();
         for definition in options.iter().filter_map(|option| definition(option)) {
             let (name, body) = definition.split_once('=').unwrap_or((definition, "1"));
-            unit.macros.insert(name.to_owned(), Some(plain_tokens(body, 0, 0)));
+            unit.macros.insert(name.to_owned(), Some(tokens(body, 0)));
             unit.fixed.push(name.to_owned());
         }
         unit.file(source, 0, find);
@@ -52,23 +76,59 @@ impl Unit {
 
     fn file(&mut self, source: &str, file: usize, find: &mut Find<'_>) {
         let outer = std::mem::take(&mut self.branches);
-        let mut lexer = Lexer::new(source, file);
+        let conditions = self.conditions.len();
+        let source = joined(source);
+        let mut lexer = Lexer::new(&source, file);
+        // A guard comes before all else.
+        let mut is_first = true;
         while let Some(item) = lexer.item() {
-            if let Item::Token(token) = &item {
-                self.depth += isize::from(token.is('{')) - isize::from(token.is('}'));
-            }
             match item {
-                Item::Token(token) => match token.word().and_then(|word| self.linkage.get(word)) {
-                    Some(body) => {
-                        let Token { file, line, .. } = token;
-                        self.tokens.extend(body.iter().map(|kind| Token { kind: kind.clone(), file, line }));
+                Item::Token(token) => {
+                    is_first = false;
+                    self.depth += isize::from(token.is('{')) - isize::from(token.is('}'));
+                    match token.word().and_then(|word| self.linkage.get(word)) {
+                        Some(body) => {
+                            let Token { file, line, .. } = token;
+                            self.tokens.extend(body.iter().map(|kind| Token {
+                                kind: kind.clone(),
+                                file,
+                                line,
+                            }));
+                        }
+                        None => self.tokens.push(token),
                     }
-                    None => self.tokens.push(token),
-                },
-                Item::Directive(text) => self.directive(text, file, find),
+                }
+                Item::Directive(text, line) => {
+                    let (keyword, rest) = word(past_blanks(text));
+                    let rest = past_blanks(rest);
+                    self.condition(keyword, rest, is_first);
+                    is_first &= keyword == "pragma";
+                    self.directive(keyword, rest, (file, line), find);
+                }
             }
         }
         self.branches = outer;
+        self.conditions.truncate(conditions);
+    }
+
+    /// Follows what the open `#if`s decide.
+    fn condition(&mut self, keyword: &str, rest: &str, is_first: bool) {
+        if let Some(last @ Condition::Guarding(_)) = self.conditions.last_mut() {
+            let guards = keyword == "define" && *last == Condition::Guarding(word(rest).0.to_owned());
+            *last = if guards { Condition::Guard } else { Condition::Open };
+        }
+        let condition = match keyword {
+            "ifndef" if is_first => Condition::Guarding(word(rest).0.to_owned()),
+            "if" if is_first => unless_defined(rest).map_or(Condition::Open, Condition::Guarding),
+            "if" | "ifdef" | "ifndef" => Condition::Open,
+            "else" | "elif" | "elifdef" | "elifndef" => {
+                self.conditions.pop();
+                Condition::Open
+            }
+            "endif" => return drop(self.conditions.pop()),
+            _ => return,
+        };
+        self.conditions.push(condition);
     }
 
     fn branch(&self) -> Branch {
@@ -96,12 +156,18 @@ impl Unit {
         }
     }
 
-    fn directive(&mut self, text: &str, file: usize, find: &mut Find<'_>) {
-        let text = text.trim_start();
-        let keyword = &text[..text.len() - text.trim_start_matches(is_word).len()];
-        let rest = text[keyword.len()..].trim_start();
+    fn directive(&mut self, keyword: &str, rest: &str, at: (usize, usize), find: &mut Find<'_>) {
+        if matches!(keyword, "if" | "elif") {
+            // Whether it is there decides the result, so it must be there where the program runs, or be nowhere.
+            for (before, _) in rest.match_indices(HAS_INCLUDE) {
+                let operand = rest[before + HAS_INCLUDE.len()..].trim_start();
+                if let Some(operand) = operand.strip_prefix('(') {
+                    self.include(operand.trim_start(), at, false, find);
+                }
+            }
+        }
         match keyword {
-            "define" => self.define(rest, file),
+            "define" => self.define(rest, at.0),
             "if" | "ifdef" | "ifndef" => self.branches.push(vec![self.branch()]),
             "else" | "elif" | "elifdef" | "elifndef" => {
                 let branch = self.branch();
@@ -111,34 +177,39 @@ impl Unit {
             }
             "endif" => self.end_if(),
             "undef" => {
-                let name = rest.split(|c| !is_word(c)).next().unwrap_or_default();
-                if let Some(body) = self.macros.get_mut(name) {
+                if let Some(body) = self.macros.get_mut(word(rest).0) {
                     *body = None;
                 }
             }
             "include" => {
-                let (quoted, end) = match rest.chars().next() {
-                    Some('"') => (true, '"'),
-                    Some('<') => (false, '>'),
-                    _ => return,
-                };
-                let Some((path, _)) = rest[1..].split_once(end) else { return };
-                if let Some((found, text)) = find(file, path, quoted) {
-                    self.file(&text, found, find);
-                }
+                let needed = self.conditions.iter().all(|condition| *condition == Condition::Guard);
+                self.include(rest, at, needed, find);
             }
             "pragma" => self.packs |= rest.starts_with("pack"),
             _ => {}
         }
     }
 
+    /// Reads the file that `<x>` or `"x"` names, once.
+    fn include(&mut self, operand: &str, (from, line): (usize, usize), needed: bool, find: &mut Find<'_>) {
+        let (quoted, path) = match (operand.strip_prefix('"'), operand.strip_prefix('<')) {
+            (Some(rest), _) => (true, rest.split_once('"')),
+            (_, Some(rest)) => (false, rest.split_once('>')),
+            // A macro's name.
+            _ => return,
+        };
+        let Some((path, _)) = path else { return };
+        if let Some((found, text)) = find(&Include { from, line, path, quoted, needed }) {
+            self.file(&text, found, find);
+        }
+    }
+
     fn define(&mut self, definition: &str, file: usize) {
-        let name = &definition[..definition.len() - definition.trim_start_matches(is_word).len()];
-        let body = &definition[name.len()..];
+        let (name, body) = word(definition);
         if name.is_empty() || body.starts_with('(') {
             return;
         }
-        let body = plain_tokens(&body.replace("\\\r\n", " ").replace("\\\n", " "), file, 0);
+        let body = tokens(body, file);
         if body.iter().any(|token| token.is_word("__global__")) {
             self.linkage.insert(name.to_owned(), body.into_iter().map(|token| token.kind).collect());
         } else if !self.fixed.iter().any(|fixed| fixed == name) {
@@ -151,16 +222,18 @@ impl Unit {
     }
 }
 
-/// The tokens of a text without directives.
-pub(super) fn plain_tokens(text: &str, file: usize, line: usize) -> Vec<Token> {
-    let mut lexer = Lexer::new(text, file);
-    let mut tokens = Vec::new();
-    while let Some(item) = lexer.item() {
-        if let Item::Token(token) = item {
-            tokens.push(Token { line, ..token });
-        }
-    }
-    tokens
+const HAS_INCLUDE: &str = "__has_include";
+
+/// The word that a text begins with, and what follows it.
+fn word(text: &str) -> (&str, &str) {
+    text.split_at(text.len() - text.trim_start_matches(is_word).len())
+}
+
+/// The `X` of `!defined(X)`.
+fn unless_defined(condition: &str) -> Option<String> {
+    let operand = condition.strip_prefix('!')?.trim_start().strip_prefix("defined")?;
+    let operand = operand.trim().trim_start_matches('(').trim_end_matches(')').trim();
+    Some(operand.to_owned()).filter(|name| !name.is_empty() && name.chars().all(is_word))
 }
 
 /// `TILE=16` of `-DTILE=16`, and of its other spellings.

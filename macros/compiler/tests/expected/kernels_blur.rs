@@ -84,6 +84,7 @@ const _: () = {
             .instance("blur<float, 128>")
             .parameters(&[::core::mem::size_of::<Params>(), 8, 8])
             .symbols(&["weights"])
+            .symbol_bytes(&[::core::option::Option::Some(100)])
             .launch_bounds(128u32)
             .cluster([2u32, 1u32, 1u32])
             .cooperative()
@@ -92,14 +93,13 @@ const _: () = {
             Self { function }
         }
     }
-    const _: () = {
-        ::core::assert!(
-            ::core::mem::size_of:: < Params > () == 8,
-            "[TW0417]: `Params` does not match `Params` of blur.cu, which has 8 bytes\nnote: blur.cu:1\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
-        );
-        ::core::assert!(
-            ::core::mem::align_of:: < Params > () == 4,
-            "[TW0417]: `Params` does not match `Params` of blur.cu, which is aligned to 4 bytes\nnote: blur.cu:1\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
-        );
-    };
+    const _: () = ::thalweg::__private::same_layout::<
+        Params,
+    >(
+        8,
+        ::core::option::Option::Some(4),
+        "[TW0417]: `Params`",
+        "`Params` of blur.cu",
+        "\nnote: blur.cu:1",
+    );
 };

@@ -148,19 +148,19 @@ const _: () = {
                 &MODULE,
             )
             .parameters(&[4, 8])
-            .symbols(&["weights"]);
+            .symbols(&["weights"])
+            .symbol_bytes(&[::core::option::Option::Some(100)]);
         unsafe fn from_function(function: ::thalweg::__private::Function) -> Self {
             Self { function }
         }
     }
-    const _: () = {
-        ::core::assert!(
-            ::core::mem::size_of:: < Params > () == 8,
-            "[TW0417]: `Params` does not match `Params` of ../cu/params.cuh, which has 8 bytes\nnote: ../cu/params.cuh:4\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
-        );
-        ::core::assert!(
-            ::core::mem::align_of:: < Params > () == 4,
-            "[TW0417]: `Params` does not match `Params` of ../cu/params.cuh, which is aligned to 4 bytes\nnote: ../cu/params.cuh:4\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
-        );
-    };
+    const _: () = ::thalweg::__private::same_layout::<
+        Params,
+    >(
+        8,
+        ::core::option::Option::Some(4),
+        "[TW0417]: `Params`",
+        "`Params` of ../cu/params.cuh",
+        "\nnote: ../cu/params.cuh:4",
+    );
 };

@@ -35,7 +35,9 @@ fn used(operand: &str) -> Option<(&str, Option<&str>)> {
 /// What a line defines a macro of this name as, with the argument in the parameter's place; `None` if it does no such
 /// thing, `Some(None)` if that is no plain file name.
 fn definition(line: &str, name: &str, argument: Option<&str>) -> Option<Option<String>> {
-    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("define")?;
+    let line = line.trim_start();
+    let rest =
+        line.strip_prefix('#').or_else(|| line.strip_prefix("%:"))?.trim_start().strip_prefix("define")?;
     let rest = rest.strip_prefix([' ', '\t'])?.trim_start();
     if identifier(rest) != name {
         return None;
@@ -105,6 +107,7 @@ mod tests {
         assert_eq!(files("STD(cassert) // why", text).unwrap(), ["<cccl/std/cassert>", "<std/cassert>"]);
         assert_eq!(files("STD( cassert )", text).unwrap(), ["<cccl/std/cassert>", "<std/cassert>"]);
         assert_eq!(files("CONFIG", "#define CONFIG \"my/config.h\"").unwrap(), ["\"my/config.h\""]);
+        assert_eq!(files("CONFIG", "%: define CONFIG <a.h>").unwrap(), ["<a.h>"]);
         assert_eq!(files("CONFIG", "#define CONFIG <a.h>\n#define CONFIG <a.h>").unwrap(), ["<a.h>"]);
     }
 

@@ -1,7 +1,6 @@
 //! The functions of cuBLAS and cuBLASLt.
 
 use std::ffi::{c_int, c_longlong, c_void};
-use std::sync::OnceLock;
 
 use cudarc::cublas::sys::{
     self as blas, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasMath_t, cublasOperation_t,
@@ -14,21 +13,14 @@ use cudarc::cublaslt::sys::{
 };
 
 use crate::cuda::table::functions;
-use crate::error::{Error, Result};
-use crate::libraries::Library;
+use crate::error::Error;
+use crate::libraries::{Library, of_library};
 
-static CUBLAS: Library = Library::new(
-    "cuBLAS",
-    "cublas",
-    [13, 12, 11],
-    "nvidia-cublas` (of CUDA 12: `nvidia-cublas-cu12`, of 11: `nvidia-cublas-cu11",
-);
-static CUBLAS_LT: Library = Library::new(
-    "cuBLASLt",
-    "cublasLt",
-    [13, 12, 11],
-    "nvidia-cublas` (of CUDA 12: `nvidia-cublas-cu12`, of 11: `nvidia-cublas-cu11",
-);
+/// PyPI's, which has both libraries.
+const PACKAGE: &str = "nvidia-cublas` (of CUDA 12: `nvidia-cublas-cu12`, of 11: `nvidia-cublas-cu11";
+
+static CUBLAS: Library = Library::new("cuBLAS", "cublas", [13, 12, 11], PACKAGE);
+static CUBLAS_LT: Library = Library::new("cuBLASLt", "cublasLt", [13, 12, 11], PACKAGE);
 
 functions! {
     /// What every cuBLAS since 11.2 has.
@@ -137,18 +129,7 @@ functions! {
     );
 }
 
-impl Functions {
-    /// cuBLAS of this process.
-    pub(super) fn get() -> Result<&'static Self> {
-        static TABLE: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
-        CUBLAS.table(&TABLE, Self::find)
-    }
-
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> Error {
-        CUBLAS.failed(function, status(code), code)
-    }
-}
+of_library!(Functions, CUBLAS, status);
 
 functions! {
     /// What every cuBLASLt since 11.0 has.
@@ -215,18 +196,9 @@ functions! {
     );
 }
 
+of_library!(LtFunctions, CUBLAS_LT, status);
+
 impl LtFunctions {
-    /// cuBLASLt of this process.
-    pub(super) fn get() -> Result<&'static Self> {
-        static TABLE: OnceLock<Result<LtFunctions, &'static str>> = OnceLock::new();
-        CUBLAS_LT.table(&TABLE, Self::find)
-    }
-
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> Error {
-        CUBLAS_LT.failed(function, status(code), code)
-    }
-
     /// What `cublasLtMatmulAlgoGetHeuristic` says without an error: there is no algorithm.
     #[cold]
     pub(super) fn no_algorithm(&self) -> Error {

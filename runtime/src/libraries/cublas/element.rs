@@ -54,8 +54,8 @@ pub trait Scale: Element<Scale = Self> + PartialEq + Default {
 
 /// Elements whose matrices, multiplied, give one of `C`: each its own kind, and `f16` and `bf16` also `f32`.
 #[diagnostic::on_unimplemented(
-    message = "cuBLAS gives no matrix of `{C}` for a product of matrices of `{Self}`",
-    label = "expected the same elements, or `f32` for those of 16 bits"
+    message = "cuBLAS has no such product of matrices of `{Self}`",
+    label = "expected `f32`, `f64`, `f16` or `bf16`, and a result of the same, or of `f32` for the last two"
 )]
 pub trait Product<C = Self>: Element<Scale = <C as Element>::Scale>
 where

@@ -4,138 +4,17 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType_t};
 
+use super::dimensions::{Batch, Gemm, Plain};
 use super::element::{Element, Product, Scale};
 use super::handle::Handle;
 use super::host;
 use super::shape::{Matrix, int};
 use super::{read, written};
+use crate::driver::DevicePtr;
 use crate::error::Result;
 use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::libraries::pointer;
 use crate::pipeline::Enqueue;
-
-/// The dimensions of a matrix product, `m x k` times `k x n`, and how its matrices lie in memory: in row-major order, as
-/// Rust's arrays of arrays do.
-///
-/// ```
-/// use thalweg::cublas::Gemm;
-///
-/// // `c` is 3 x 5, `a` is 3 x 4, `b` is stored as 5 x 4, in rows that are 8 elements apart.
-/// let gemm = Gemm::new(3, 5, 4).transpose_b().ldb(8);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "these are dimensions: hand them to `gemm`"]
-pub struct Gemm {
-    pub(super) m: usize,
-    pub(super) n: usize,
-    pub(super) k: usize,
-    pub(super) transpose_a: bool,
-    pub(super) transpose_b: bool,
-    lda: Option<usize>,
-    ldb: Option<usize>,
-    ldc: Option<usize>,
-    pub(super) tf32: bool,
-}
-
-impl Gemm {
-    /// `a` has `m` rows and `k` columns, `b` has `k` rows and `n` columns, and `c` has `m` rows and `n` columns.
-    pub const fn new(m: usize, n: usize, k: usize) -> Self {
-        Self { m, n, k, transpose_a: false, transpose_b: false, lda: None, ldb: None, ldc: None, tf32: false }
-    }
-
-    /// `a` is stored transposed: `k` rows of `m` elements.
-    pub const fn transpose_a(mut self) -> Self {
-        self.transpose_a = true;
-        self
-    }
-
-    /// `b` is stored transposed: `n` rows of `k` elements.
-    pub const fn transpose_b(mut self) -> Self {
-        self.transpose_b = true;
-        self
-    }
-
-    /// The elements from one stored row of `a` to the next. Without it, as many as the row has.
-    pub const fn lda(mut self, elements: usize) -> Self {
-        self.lda = Some(elements);
-        self
-    }
-
-    /// Likewise of `b`.
-    pub const fn ldb(mut self, elements: usize) -> Self {
-        self.ldb = Some(elements);
-        self
-    }
-
-    /// Likewise of `c`. What is between its rows is left as it is.
-    pub const fn ldc(mut self, elements: usize) -> Self {
-        self.ldc = Some(elements);
-        self
-    }
-
-    /// Lets the GPU round elements of `f32` to TF32, of which 10 bits of the fraction are kept, before they are multiplied.
-    /// That is several times faster. Other elements are not affected, nor is the simulated device.
-    pub const fn tf32(mut self) -> Self {
-        self.tf32 = true;
-        self
-    }
-
-    /// The matrices as they are stored.
-    pub(super) fn matrices(&self, whole: bool) -> [Matrix; 3] {
-        let Self { m, n, k, .. } = *self;
-        let (a_form, a) = if self.transpose_a { ("k x m", [k, m]) } else { ("m x k", [m, k]) };
-        let (b_form, b) = if self.transpose_b { ("n x k", [n, k]) } else { ("k x n", [k, n]) };
-        [
-            Matrix::new("a", a_form, a, self.lda),
-            Matrix::new("b", b_form, b, self.ldb),
-            Matrix::new("c", "m x n", [m, n], self.ldc).whole(whole),
-        ]
-    }
-
-    pub(super) fn compute<S: Scale>(&self) -> cublasComputeType_t {
-        match S::COMPUTE {
-            cublasComputeType_t::CUBLAS_COMPUTE_32F if self.tf32 => {
-                cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
-            }
-            compute => compute,
-        }
-    }
-}
-
-/// How many products of the same dimensions there are, and how far apart their matrices are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "hand it to `gemm_batched`"]
-pub struct Batch {
-    count: usize,
-    stride_a: Option<usize>,
-    stride_b: Option<usize>,
-    stride_c: Option<usize>,
-}
-
-impl Batch {
-    /// So many products, whose matrices follow one another.
-    pub const fn new(count: usize) -> Self {
-        Self { count, stride_a: None, stride_b: None, stride_c: None }
-    }
-
-    /// The elements from one matrix `a` to the next. 0: the same one for all.
-    pub const fn stride_a(mut self, elements: usize) -> Self {
-        self.stride_a = Some(elements);
-        self
-    }
-
-    /// Likewise of `b`.
-    pub const fn stride_b(mut self, elements: usize) -> Self {
-        self.stride_b = Some(elements);
-        self
-    }
-
-    /// Likewise of `c`, of which no two may overlap: they follow one another, or stand side by side in rows that are
-    /// [`ldc`](Gemm::ldc) apart.
-    pub const fn stride_c(mut self, elements: usize) -> Self {
-        self.stride_c = Some(elements);
-        self
-    }
-}
 
 /// `c <- alpha * op(a) * op(b) + beta * c`, with `op` as [`Gemm`] says: a product of matrices, for `call` in a pipeline.
 ///
@@ -149,14 +28,14 @@ impl Batch {
 /// there is no cuBLAS, it fails, or device memory does not suffice for its workspace.
 pub fn gemm<T: Product<C>, C: Element>(
     queue: &Enqueue<'_>,
-    gemm: Gemm,
+    gemm: impl Plain,
     alpha: C::Scale,
     a: DeviceSlice<'_, T>,
     b: DeviceSlice<'_, T>,
     beta: C::Scale,
     c: DeviceSliceMut<'_, C>,
 ) -> Result<()> {
-    Call { queue, routine: "gemm", gemm, batch: None }.run(false, alpha, (a, b), beta, c)
+    Call { queue, routine: "gemm", gemm: gemm.gemm(), batch: None }.run(false, alpha, (a, b), beta, c)
 }
 
 /// `c <- alpha * op(a) * op(b)`: as [`gemm`] for a `c` that is `out`, all of which is written.
@@ -165,13 +44,13 @@ pub fn gemm<T: Product<C>, C: Element>(
 /// As of [`gemm`]; rows of `c` are apart.
 pub fn gemm_out<T: Product<C>, C: Element>(
     queue: &Enqueue<'_>,
-    gemm: Gemm,
+    gemm: impl Plain,
     alpha: C::Scale,
     a: DeviceSlice<'_, T>,
     b: DeviceSlice<'_, T>,
     c: DeviceSliceOut<'_, C>,
 ) -> Result<()> {
-    let call = Call { queue, routine: "gemm_out", gemm, batch: None };
+    let call = Call { queue, routine: "gemm_out", gemm: gemm.gemm(), batch: None };
     call.run(true, alpha, (a, b), C::Scale::default(), c.into_mut())
 }
 
@@ -182,7 +61,7 @@ pub fn gemm_out<T: Product<C>, C: Element>(
 #[allow(clippy::too_many_arguments, reason = "they are cuBLAS's")]
 pub fn gemm_batched<T: Product<C>, C: Element>(
     queue: &Enqueue<'_>,
-    gemm: Gemm,
+    gemm: impl Plain,
     batch: Batch,
     alpha: C::Scale,
     a: DeviceSlice<'_, T>,
@@ -190,7 +69,13 @@ pub fn gemm_batched<T: Product<C>, C: Element>(
     beta: C::Scale,
     c: DeviceSliceMut<'_, C>,
 ) -> Result<()> {
-    Call { queue, routine: "gemm_batched", gemm, batch: Some(batch) }.run(false, alpha, (a, b), beta, c)
+    Call { queue, routine: "gemm_batched", gemm: gemm.gemm(), batch: Some(batch) }.run(
+        false,
+        alpha,
+        (a, b),
+        beta,
+        c,
+    )
 }
 
 /// [`gemm_out`] of each product of a batch.
@@ -199,14 +84,14 @@ pub fn gemm_batched<T: Product<C>, C: Element>(
 /// As of [`gemm_batched`]; rows of `c`, or its matrices, are apart.
 pub fn gemm_batched_out<T: Product<C>, C: Element>(
     queue: &Enqueue<'_>,
-    gemm: Gemm,
+    gemm: impl Plain,
     batch: Batch,
     alpha: C::Scale,
     a: DeviceSlice<'_, T>,
     b: DeviceSlice<'_, T>,
     c: DeviceSliceOut<'_, C>,
 ) -> Result<()> {
-    let call = Call { queue, routine: "gemm_batched_out", gemm, batch: Some(batch) };
+    let call = Call { queue, routine: "gemm_batched_out", gemm: gemm.gemm(), batch: Some(batch) };
     call.run(true, alpha, (a, b), C::Scale::default(), c.into_mut())
 }
 
@@ -230,15 +115,15 @@ impl Call<'_, '_> {
         let Self { queue, routine, gemm, batch } = self;
         queue.admit(&[read(&a), read(&b), written(&c)])?;
         let mut matrices = gemm.matrices(whole);
-        if let Some(Batch { count, stride_a, stride_b, stride_c }) = batch {
-            let strides = [stride_a, stride_b, stride_c];
+        if let Some(Batch { count, strides }) = batch {
             for (matrix, stride) in matrices.iter_mut().zip(strides) {
                 *matrix = matrix.batch(count, stride);
             }
         }
         let [of_a, of_b, of_c] = matrices;
+        let arguments = [("a", a.address()), ("b", b.address()), ("c", c.address())];
         for (matrix, len) in matrices.iter().zip([a.len(), b.len(), c.len()]) {
-            matrix.check(routine, len)?;
+            queue.naming(&arguments, matrix.check(routine, len))?;
         }
         of_c.apart(routine)?;
         let sizes = Sizes::new(routine, &gemm, &matrices)?;
@@ -272,9 +157,9 @@ pub(super) fn argument<S>(value: &S) -> *const c_void {
     (&raw const *value).cast()
 }
 
-/// An address in device memory, as libraries take it.
+/// A slice's address, as the library takes it.
 pub(super) fn device(address: u64) -> *mut c_void {
-    std::ptr::with_exposed_provenance_mut(address as usize)
+    pointer(DevicePtr(address))
 }
 
 /// Whether the library is to transpose.

@@ -7,6 +7,7 @@ use cudarc::cublas::sys::{cublasHandle_t, cublasMath_t};
 
 use super::api::Functions;
 use crate::error::Result;
+use crate::libraries::pointer;
 use crate::memory::DeviceMemory;
 use crate::pipeline::{Enqueue, State};
 
@@ -34,7 +35,7 @@ impl Handle {
         let functions = Functions::get()?;
         let bytes = workspace_bytes(queue.device().compute_capability());
         let workspace = queue.allocate(bytes, "workspace of cuBLAS")?;
-        let address = ptr::with_exposed_provenance_mut::<c_void>(workspace.ptr.0 as usize);
+        let address = pointer(workspace.ptr);
         let mut handle: cublasHandle_t = ptr::null_mut();
         // SAFETY: `handle` is a place for the result, and the device's context is current.
         unsafe { functions.cublasCreate_v2(&mut handle) }?;

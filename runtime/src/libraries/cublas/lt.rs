@@ -1,6 +1,5 @@
 //! [`Lt`]: a cuBLASLt handle with its workspace, and the algorithms that were chosen.
 
-use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -18,10 +17,11 @@ use super::handle::workspace_bytes;
 use super::matmul::Activation;
 use super::shape::Matrix;
 use crate::error::Result;
+use crate::libraries::{Recent, pointer};
 use crate::memory::DeviceMemory;
 use crate::pipeline::{Enqueue, State};
 
-/// Plans kept by one handle: a pipeline has a few products, each with its usual chunk and the last one.
+/// Plans that a handle keeps: a pipeline has a few products, each with its usual chunk and the last one.
 const PLANS: usize = 32;
 
 /// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: where several blocks take a sum together, in `f32`.
@@ -83,7 +83,7 @@ impl Problem {
 /// A handle of one ring slot and stream. Destroyed on drop.
 pub(super) struct Lt {
     // Destroyed before the handle.
-    plans: VecDeque<(Key, Plan)>,
+    plans: Recent<Key, Plan, PLANS>,
     handle: Handle,
     stream: usize,
     workspace: DeviceMemory,
@@ -113,12 +113,8 @@ impl Lt {
             // SAFETY: `raw` is a place for the result, and the device's context is current.
             unsafe { functions.cublasLtCreate(&mut raw) }?;
             let handle = Handle { functions, raw: raw.expose_provenance() };
-            Ok(Self { plans: VecDeque::new(), handle, stream: stream.expose_provenance(), workspace })
+            Ok(Self { plans: Recent::new(), handle, stream: stream.expose_provenance(), workspace })
         })
-    }
-
-    fn raw(&self) -> cublasLtHandle_t {
-        ptr::with_exposed_provenance_mut(self.handle.raw)
     }
 
     /// Enqueues a product.
@@ -127,21 +123,17 @@ impl Lt {
     /// The addresses are those of matrices with the elements that the problem says, and live until the handle's stream is
     /// done with them. The context is current.
     pub(super) unsafe fn multiply(&mut self, problem: &Problem, alpha: f32) -> Result<()> {
+        let Self { plans, handle: Handle { functions, raw }, stream, workspace } = self;
+        let handle: cublasLtHandle_t = ptr::with_exposed_provenance_mut(*raw);
         let key = problem.key();
-        let position = self.plans.iter().position(|(known, _)| *known == key);
-        let plan = match position.and_then(|position| self.plans.remove(position)) {
-            Some((_, plan)) => plan,
-            None => Plan::new(self.handle.functions, self.raw(), problem, &key, self.workspace.bytes)?,
-        };
+        // The library has read a plan when its work was enqueued.
+        let nothing_of_the_device = || Ok(());
+        let plan = plans.get_or_make(key, nothing_of_the_device, || {
+            Plan::new(functions, handle, problem, &key, workspace.bytes)
+        })?;
         if let Some(bias) = problem.bias {
             plan.description.set(Attribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &device(bias))?;
         }
-        // What is used comes last; the first goes.
-        self.plans.push_back((key, plan));
-        if self.plans.len() > PLANS {
-            self.plans.pop_front();
-        }
-        let Some((_, plan)) = self.plans.back() else { return Ok(()) };
         let [a, b, d] = problem.addresses.map(device);
         let [of_a, of_b, of_d] = [&plan.a, &plan.b, &plan.d].map(Layout::raw);
         let beta = 0.0_f32;
@@ -149,8 +141,8 @@ impl Lt {
         // the plan was made for. In column-major order, in which the library takes matrices, ours are their transposes, so
         // that `b` comes first. With `beta` 0, `c` is not read. Work on the workspace is on this one stream.
         unsafe {
-            self.handle.functions.cublasLtMatmul(
-                self.raw(),
+            functions.cublasLtMatmul(
+                handle,
                 plan.description.raw(),
                 argument(&alpha),
                 b,
@@ -163,9 +155,9 @@ impl Lt {
                 d,
                 of_d,
                 &plan.algorithm,
-                device(self.workspace.ptr.0),
-                self.workspace.bytes,
-                ptr::with_exposed_provenance_mut(self.stream),
+                pointer(workspace.ptr),
+                workspace.bytes,
+                ptr::with_exposed_provenance_mut(*stream),
             )
         }
     }

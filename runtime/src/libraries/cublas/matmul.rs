@@ -1,7 +1,9 @@
 //! Products of matrices with what often follows them, by cuBLASLt.
 
-use super::element::{Element, Product, Scale};
-use super::gemm::Gemm;
+use half::{bf16, f16};
+
+use super::dimensions::Gemm;
+use super::element::{Element, Product};
 use super::host;
 use super::lt::{Lt, Problem};
 use super::shape::{Matrix, int};
@@ -47,10 +49,15 @@ impl Gemm {
 /// Elements that cuBLASLt's epilogues work on: `f32`, `f16` and `bf16`.
 #[diagnostic::on_unimplemented(
     message = "cuBLASLt's epilogues do not give matrices of `{Self}`",
-    label = "expected elements `f32`, `f16` or `bf16`"
+    label = "expected elements `f32`, `f16` or `bf16`",
+    note = "for `f64` use `gemm` or `gemm_out`, which add no bias and apply no function"
 )]
 pub trait Activated: Element<Scale = f32> {}
-impl<C: Element<Scale = f32>> Activated for C {}
+
+// Each by itself: of a blanket impl the compiler would say that `f64`'s `Scale` is not `f32`.
+impl Activated for f32 {}
+impl Activated for f16 {}
+impl Activated for bf16 {}
 
 /// `d <- f(alpha * op(a) * op(b))`, with `op` and `f` as `matmul` says: a [`Gemm`], or one with `relu` or `gelu`.
 ///
@@ -98,12 +105,13 @@ fn run<T: Product<C>, C: Activated>(
     queue.admit(&accesses)?;
     let mut matrices = gemm.matrices(true);
     matrices[2].name = "d";
+    let arguments = [("a", a.address()), ("b", b.address()), ("d", d.address())];
     for (matrix, len) in matrices.iter().zip([a.len(), b.len(), d.len()]) {
-        matrix.check(routine, len)?;
+        queue.naming(&arguments, matrix.check(routine, len))?;
     }
     let of_bias = Matrix::new("bias", "a vector of n", [1, gemm.n], None).whole(true);
     if let Some(bias) = &bias {
-        of_bias.check(routine, bias.len())?;
+        queue.naming(&[("bias", bias.address())], of_bias.check(routine, bias.len()))?;
     }
     if gemm.k == 0 {
         let allowed = "at least 1".to_owned();

@@ -39,6 +39,7 @@
 //! results differ by rounding.
 
 mod api;
+mod dimensions;
 mod element;
 mod gemm;
 mod handle;
@@ -48,8 +49,9 @@ mod matmul;
 mod shape;
 mod vector;
 
+pub use dimensions::{Batch, Gemm, Plain};
 pub use element::{Element, Product, Scale};
-pub use gemm::{Batch, Gemm, gemm, gemm_batched, gemm_batched_out, gemm_out};
+pub use gemm::{gemm, gemm_batched, gemm_batched_out, gemm_out};
 pub use matmul::{Activated, Matmul, matmul, matmul_bias};
 pub use vector::{Gemv, Vector, axpy, gemv, gemv_out};
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 
 /// A dimension of a library that counts with 32 bits.
 ///
@@ -75,7 +75,7 @@ impl Matrix {
                 routine,
                 dimension: self.leading(),
                 value: self.ld,
-                allowed: format!("at least its {} columns", self.columns),
+                allowed: format!("at least its {}", counted(self.columns, "column")),
             }
             .into());
         }
@@ -106,7 +106,8 @@ impl Matrix {
             dimensions += &format!(", {} times, {} apart", self.count, self.stride);
         }
         let needed = if self.whole { elements } else { least };
-        Err(ErrorKind::Dimensions { routine, argument: self.name, dimensions, needed, len }.into())
+        Err(ErrorKind::Dimensions { routine, argument: self.name, buffer: None, dimensions, needed, len }
+            .into())
     }
 
     fn leading(&self) -> &'static str {
@@ -122,8 +123,12 @@ impl Matrix {
     fn with_gaps(&self, routine: &'static str) -> ErrorKind {
         let Self { rows, columns, ld, count, stride, .. } = *self;
         let (dimension, value, needed) = match rows > 1 && ld != columns && (count == 1 || stride >= ld) {
-            true => (self.leading(), ld, format!("its {columns} columns")),
-            false => ("the stride of `c`", stride, format!("the {} elements of a matrix", self.extent())),
+            true => (self.leading(), ld, format!("its {}", counted(columns, "column"))),
+            false => (
+                "the stride of `c`",
+                stride,
+                format!("the {} of a matrix", counted(self.extent(), "element")),
+            ),
         };
         let allowed = format!("{needed}: all of it is written");
         ErrorKind::Dimension { routine, dimension, value, allowed }
@@ -136,7 +141,7 @@ impl Matrix {
         if self.count <= 1 || self.stride >= self.extent() || side_by_side {
             return Ok(());
         }
-        let allowed = format!("at least the {} elements of a matrix", self.extent());
+        let allowed = format!("at least the {} of a matrix", counted(self.extent(), "element"));
         Err(ErrorKind::Dimension { routine, dimension: "the stride of `c`", value: self.stride, allowed }
             .into())
     }

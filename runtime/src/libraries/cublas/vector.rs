@@ -137,13 +137,14 @@ fn run<T: Vector>(
     // Vectors of one column. An empty product leaves nothing of `y` unwritten, so that its length is exact.
     let of_x = Matrix::new("x", "a vector", [from, 1], None);
     let of_y = Matrix::new("y", "a vector", [to, 1], None).whole(true);
-    of_a.check(routine, a.len())?;
-    of_x.check(routine, x.len())?;
-    of_y.check(routine, y.len())?;
+    let arguments = [("a", a.address()), ("x", x.address()), ("y", y.address())];
+    for (matrix, len) in [(&of_a, a.len()), (&of_x, x.len()), (&of_y, y.len())] {
+        queue.naming(&arguments, matrix.check(routine, len))?;
+    }
     // The library's columns are our rows.
     let sizes = [
-        int(routine, "the columns of `a`", columns)?,
-        int(routine, "the rows of `a`", rows)?,
+        int(routine, "the number of columns of `a`", columns)?,
+        int(routine, "the number of rows of `a`", rows)?,
         int(routine, "the leading dimension of `a`", of_a.ld.max(1))?,
     ];
     let Some(stream) = queue.cuda_stream() else {
@@ -182,7 +183,7 @@ pub fn axpy<T: Element>(
 ) -> Result<()> {
     queue.admit(&[read(&x), written(&y)])?;
     let of_x = Matrix::new("x", "a vector as long as `y`", [y.len(), 1], None).whole(true);
-    of_x.check("axpy", x.len())?;
+    queue.naming(&[("x", x.address())], of_x.check("axpy", x.len()))?;
     let Some(stream) = queue.cuda_stream() else {
         return queue.simulate((x, y), move |(x, y)| {
             if alpha != T::Scale::default() {

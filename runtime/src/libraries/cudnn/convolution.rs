@@ -3,7 +3,7 @@
 use super::handle::Handle;
 use super::{at_least_one, at_most, check, host};
 use crate::driver::DevicePtr;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 use crate::launch::{DeviceSlice, DeviceSliceOut};
 use crate::pipeline::Enqueue;
 use crate::slices::{Slices, Views};
@@ -60,7 +60,36 @@ impl Convolution {
         Self { tf32: true, ..self }
     }
 
-    /// The sizes of the result, `[images, filters, height, width]`, zero where the filter does not fit.
+    /// The same, for a constant: one whose sizes do not fit together does not compile. Of others the call is an error.
+    ///
+    /// ```compile_fail,E0080
+    /// use thalweg::cudnn::Convolution;
+    ///
+    /// // Images of 3 x 3 with one row and column of zeros around them.
+    /// const LAYER: Convolution = Convolution::new([1, 1, 3, 3], [8, 1, 7, 7]).padding([1, 1]).checked();
+    /// # let _ = LAYER;
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of a constant, if they do not fit together.
+    pub const fn checked(self) -> Self {
+        let Self { input, filter, stride, dilation, groups, .. } = self;
+        assert!(filter[2] > 0 && filter[3] > 0, "the filter has no rows or no columns");
+        assert!(stride[0] > 0 && stride[1] > 0, "the stride is 0");
+        assert!(dilation[0] > 0 && dilation[1] > 0, "the dilation is 0");
+        assert!(groups > 0, "there are no groups");
+        assert!(filter[0].is_multiple_of(groups), "the groups have different numbers of filters");
+        assert!(
+            input[1].is_multiple_of(groups) && input[1] / groups == filter[1],
+            "the filter has not the channels of a group"
+        );
+        assert!(self.fits(0), "the dilated filter is higher than the padded image");
+        assert!(self.fits(1), "the dilated filter is wider than the padded image");
+        self
+    }
+
+    /// The sizes of the result, `[images, filters, height, width]`. Where the filter does not fit, or a stride or dilation is 0,
+    /// there are no rows or columns, and a call is an error; for a constant [`checked`](Self::checked) tells sooner.
     ///
     /// ```
     /// use thalweg::cudnn::Convolution;
@@ -73,18 +102,30 @@ impl Convolution {
     }
 
     const fn extent(&self, axis: usize) -> usize {
-        let reach = self.filter[axis + 2].saturating_sub(1).saturating_mul(self.dilation[axis]);
-        let padded = self.input[axis + 2].saturating_add(self.padding[axis].saturating_mul(2));
-        if padded <= reach || self.stride[axis] == 0 {
+        if !self.fits(axis) || self.stride[axis] == 0 {
             return 0;
         }
-        (padded - reach - 1) / self.stride[axis] + 1
+        (self.padded(axis) - self.reach(axis)) / self.stride[axis] + 1
+    }
+
+    /// Rows, or columns, of an image with its zeros.
+    const fn padded(&self, axis: usize) -> usize {
+        self.input[axis + 2].saturating_add(self.padding[axis].saturating_mul(2))
+    }
+
+    /// From the first row, or column, of the filter to after its last, as far apart as they are.
+    const fn reach(&self, axis: usize) -> usize {
+        self.filter[axis + 2].saturating_sub(1).saturating_mul(self.dilation[axis]).saturating_add(1)
+    }
+
+    const fn fits(&self, axis: usize) -> bool {
+        self.filter[axis + 2] > 0 && self.dilation[axis] > 0 && self.reach(axis) <= self.padded(axis)
     }
 
     /// Refuses what is no convolution, and slices of other lengths.
     fn check(&self, x: usize, w: usize, y: usize) -> Result<()> {
         const ROUTINE: &str = "convolution";
-        let Self { input, filter, padding, stride, dilation, groups, .. } = *self;
+        let Self { input, filter, stride, dilation, groups, .. } = *self;
         for (dimension, value) in [
             ("the filter's height", filter[2]),
             ("the filter's width", filter[3]),
@@ -101,9 +142,14 @@ impl Convolution {
             (0, "the padded height", "the dilated filter's height"),
             (1, "the padded width", "the dilated filter's width"),
         ] {
-            let most = i32::MAX as usize;
-            at_most(ROUTINE, padded, padding[axis].saturating_mul(2).saturating_add(input[axis + 2]), most)?;
-            at_most(ROUTINE, reach, filter[axis + 2].saturating_mul(dilation[axis]), most)?;
+            at_most(ROUTINE, padded, self.padded(axis), i32::MAX as usize)?;
+            at_most(ROUTINE, reach, self.reach(axis), i32::MAX as usize)?;
+            if !self.fits(axis) {
+                let (value, allowed) = (self.padded(axis), format!("at least {reach}, {}", self.reach(axis)));
+                return Err(
+                    ErrorKind::Dimension { routine: ROUTINE, dimension: padded, value, allowed }.into()
+                );
+            }
         }
         if !filter[0].is_multiple_of(groups) {
             let (dimension, allowed) =
@@ -113,8 +159,12 @@ impl Convolution {
             );
         }
         if filter[1].checked_mul(groups) != Some(input[1]) {
-            let (dimension, value) = ("the channels of a filter", filter[1]);
-            let allowed = format!("the input's {} channels divided by the {groups} groups", input[1]);
+            let (dimension, value) = ("the number of channels of a filter", filter[1]);
+            let channels = counted(input[1], "channel");
+            let allowed = match groups {
+                1 => format!("the input's {channels}"),
+                _ => format!("the input's {channels} divided by the {groups} groups"),
+            };
             return Err(ErrorKind::Dimension { routine: ROUTINE, dimension, value, allowed }.into());
         }
         check(ROUTINE, "x", &input, x)?;
@@ -137,11 +187,11 @@ pub fn convolution(
     w: DeviceSlice<'_, f32>,
     y: DeviceSliceOut<'_, f32>,
 ) -> Result<()> {
-    convolution.check(x.len(), w.len(), y.len())?;
-    if queue.device().is_simulated() {
+    let arguments = [("x", x.address()), ("w", w.address()), ("y", y.address())];
+    queue.naming(&arguments, convolution.check(x.len(), w.len(), y.len()))?;
+    let Some(stream) = queue.cuda_stream() else {
         return queue.simulate((x, w, y), move |(x, w, y)| host::convolution(&convolution, x, w, y));
-    }
-    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    };
     let [x_at, w_at, y_at] = [x.address(), w.address(), y.address()].map(DevicePtr);
     let empty = [x.is_empty() || w.is_empty(), y.is_empty()];
     queue.admit(&(x, w, y).raw().accesses())?;
@@ -234,11 +284,9 @@ mod tests {
         let mut y = [f32::NAN; 32];
         host::convolution(&none, &[], &[], &mut y);
         assert_eq!(y, [0.0; 32]);
-        for nothing in [
-            Convolution::new([0, 1, 3, 3], [4, 1, 2, 2]),
-            Convolution::new([2, 1, 3, 3], [0, 1, 2, 2]),
-            Convolution::new([2, 1, 1, 3], [4, 1, 2, 2]),
-        ] {
+        for nothing in
+            [Convolution::new([0, 1, 3, 3], [4, 1, 2, 2]), Convolution::new([2, 1, 3, 3], [0, 1, 2, 2])]
+        {
             let len = |sizes: [usize; 4]| sizes.iter().product::<usize>();
             let (x, w) = (vec![1.0; len(nothing.input)], vec![1.0; len(nothing.filter)]);
             nothing.check(x.len(), w.len(), 0).expect("nothing");
@@ -254,15 +302,60 @@ mod tests {
         assert_eq!(refused(good, 239, 48, 96), text);
         let text = "`convolution`: `y` is 2 x 4 x 4 x 3, which takes 96 elements, but it has 95";
         assert_eq!(refused(good, 240, 48, 95), text);
-        let text = "`convolution`: the channels of a filter is 3, but it must be the input's 6 channels divided by the 1 groups";
+        let text =
+            "`convolution`: the number of channels of a filter is 3, but it must be the input's 6 channels";
         assert_eq!(refused(good.groups(1), 240, 48, 96), text);
         let text = "`convolution`: the number of filters is 4, but it must be a multiple of the 3 groups";
         assert_eq!(refused(good.groups(3), 240, 48, 96), text);
         let text = "`convolution`: the vertical stride is 0, but it must be at least 1";
         assert_eq!(refused(good.stride([0, 1]), 240, 48, 96), text);
+        let text = "`convolution`: the horizontal dilation is 0, but it must be at least 1";
+        assert_eq!(refused(good.dilation([1, 0]), 240, 48, 96), text);
         let huge = Convolution::new([usize::MAX, usize::MAX, 3, 3], [1, usize::MAX, 3, 3]);
         assert!(huge.check(0, 0, 0).is_err());
         let far = Convolution::new([1, 1, 3, 3], [1, 1, 3, 3]).padding([usize::MAX, 0]);
         assert!(far.check(9, 9, 9).is_err());
+    }
+
+    #[test]
+    fn a_filter_that_does_not_fit_is_refused() {
+        let of = |filter: [usize; 2]| Convolution::new([2, 1, 3, 4], [1, 1, filter[0], filter[1]]);
+        let refused =
+            |of: Convolution| of.check(24, of.filter[2] * of.filter[3], 0).expect_err("refused").to_string();
+        assert_eq!(of([4, 1]).output(), [2, 1, 0, 4]);
+        let text =
+            "`convolution`: the padded height is 3, but it must be at least the dilated filter's height, 4";
+        assert_eq!(refused(of([4, 1])), text);
+        let text =
+            "`convolution`: the padded width is 6, but it must be at least the dilated filter's width, 7";
+        assert_eq!(refused(of([1, 4]).dilation([1, 2]).padding([0, 1])), text);
+        // Exactly as large.
+        assert_eq!(of([3, 2]).dilation([1, 3]).output(), [2, 1, 1, 1]);
+        of([3, 2]).dilation([1, 3]).check(24, 6, 2).expect("it fits");
+        // Neither has rows or columns, and neither divides by zero.
+        assert_eq!(of([2, 2]).stride([0, 1]).output(), [2, 1, 0, 3]);
+        assert_eq!(of([2, 2]).dilation([1, 0]).output(), [2, 1, 2, 0]);
+        assert_eq!(of([0, 2]).output(), [2, 1, 0, 3]);
+    }
+
+    /// Each is an error of the compiler in a constant.
+    #[test]
+    fn a_constant_is_checked() {
+        const GOOD: Convolution = Convolution::new([2, 6, 5, 4], [4, 3, 2, 2]).groups(2).checked();
+        assert_eq!(GOOD.output(), [2, 4, 4, 3]);
+        for bad in [
+            Convolution::new([2, 6, 5, 4], [4, 6, 6, 2]),
+            Convolution::new([2, 6, 5, 4], [4, 6, 2, 5]),
+            Convolution::new([2, 6, 5, 4], [4, 6, 0, 2]),
+            Convolution::new([2, 6, 5, 4], [4, 5, 2, 2]),
+            GOOD.groups(0),
+            GOOD.groups(4),
+            GOOD.stride([1, 0]),
+            GOOD.dilation([0, 1]),
+        ] {
+            std::panic::catch_unwind(|| bad.checked()).expect_err("it does not fit together");
+            let len = |sizes: [usize; 4]| sizes.iter().product();
+            bad.check(len(bad.input), len(bad.filter), len(bad.output())).expect_err("nor in a call");
+        }
     }
 }

@@ -1,159 +1,21 @@
 //! [`Handle`]: cuDNN's, with its descriptors and workspace, one for each ring slot and stream.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 
 use cudarc::cudnn::sys::{
-    self, cudaStream_t, cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnConvolutionDescriptor_t,
+    cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnConvolutionDescriptor_t,
     cudnnConvolutionFwdAlgo_t, cudnnConvolutionMode_t, cudnnDataType_t, cudnnFilterDescriptor_t,
     cudnnHandle_t, cudnnMathType_t, cudnnNanPropagation_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t,
     cudnnTensorDescriptor_t, cudnnTensorFormat_t,
 };
 
+use super::api::Functions;
 use super::{Activation, Convolution};
-use crate::cuda::table::{functions, symbol};
 use crate::driver::DevicePtr;
 use crate::error::{Error, ErrorKind, Result};
-use crate::libraries::{Library, Workspace};
+use crate::libraries::{Recent, Workspace, pointer};
 use crate::pipeline::Enqueue;
-
-static LIBRARY: Library =
-    Library::new("cuDNN", "cudnn", [9, 9, 8], "nvidia-cudnn-cu13` or `nvidia-cudnn-cu12");
-
-functions! {
-    /// What cuDNN 8 and 9 have, with the same signatures.
-    struct Functions, bindings sys, code cudnnStatus_t, error Error;
-    fn cudnnCreate(handle: *mut cudnnHandle_t);
-    fn cudnnDestroy(handle: cudnnHandle_t);
-    fn cudnnSetStream(handle: cudnnHandle_t, stream: cudaStream_t);
-    fn cudnnCreateTensorDescriptor(tensor: *mut cudnnTensorDescriptor_t);
-    fn cudnnDestroyTensorDescriptor(tensor: cudnnTensorDescriptor_t);
-    fn cudnnSetTensor4dDescriptor(
-        tensor: cudnnTensorDescriptor_t,
-        format: cudnnTensorFormat_t,
-        element: cudnnDataType_t,
-        n: c_int,
-        c: c_int,
-        h: c_int,
-        w: c_int,
-    );
-    fn cudnnCreateFilterDescriptor(filter: *mut cudnnFilterDescriptor_t);
-    fn cudnnDestroyFilterDescriptor(filter: cudnnFilterDescriptor_t);
-    fn cudnnSetFilter4dDescriptor(
-        filter: cudnnFilterDescriptor_t,
-        element: cudnnDataType_t,
-        format: cudnnTensorFormat_t,
-        k: c_int,
-        c: c_int,
-        h: c_int,
-        w: c_int,
-    );
-    fn cudnnCreateConvolutionDescriptor(convolution: *mut cudnnConvolutionDescriptor_t);
-    fn cudnnDestroyConvolutionDescriptor(convolution: cudnnConvolutionDescriptor_t);
-    fn cudnnSetConvolution2dDescriptor(
-        convolution: cudnnConvolutionDescriptor_t,
-        pad_h: c_int,
-        pad_w: c_int,
-        stride_h: c_int,
-        stride_w: c_int,
-        dilation_h: c_int,
-        dilation_w: c_int,
-        mode: cudnnConvolutionMode_t,
-        compute: cudnnDataType_t,
-    );
-    fn cudnnSetConvolutionGroupCount(convolution: cudnnConvolutionDescriptor_t, groups: c_int);
-    fn cudnnSetConvolutionMathType(convolution: cudnnConvolutionDescriptor_t, math: cudnnMathType_t);
-    fn cudnnGetConvolutionForwardWorkspaceSize(
-        handle: cudnnHandle_t,
-        x: cudnnTensorDescriptor_t,
-        w: cudnnFilterDescriptor_t,
-        convolution: cudnnConvolutionDescriptor_t,
-        y: cudnnTensorDescriptor_t,
-        algorithm: cudnnConvolutionFwdAlgo_t,
-        bytes: *mut usize,
-    );
-    fn cudnnConvolutionForward(
-        handle: cudnnHandle_t,
-        alpha: *const c_void,
-        x_descriptor: cudnnTensorDescriptor_t,
-        x: *const c_void,
-        w_descriptor: cudnnFilterDescriptor_t,
-        w: *const c_void,
-        convolution: cudnnConvolutionDescriptor_t,
-        algorithm: cudnnConvolutionFwdAlgo_t,
-        workspace: *mut c_void,
-        workspace_bytes: usize,
-        beta: *const c_void,
-        y_descriptor: cudnnTensorDescriptor_t,
-        y: *mut c_void,
-    );
-    fn cudnnCreateActivationDescriptor(activation: *mut cudnnActivationDescriptor_t);
-    fn cudnnDestroyActivationDescriptor(activation: cudnnActivationDescriptor_t);
-    fn cudnnSetActivationDescriptor(
-        activation: cudnnActivationDescriptor_t,
-        mode: cudnnActivationMode_t,
-        nan: cudnnNanPropagation_t,
-        coefficient: f64,
-    );
-    fn cudnnActivationForward(
-        handle: cudnnHandle_t,
-        activation: cudnnActivationDescriptor_t,
-        alpha: *const c_void,
-        x_descriptor: cudnnTensorDescriptor_t,
-        x: *const c_void,
-        beta: *const c_void,
-        y_descriptor: cudnnTensorDescriptor_t,
-        y: *mut c_void,
-    );
-    fn cudnnAddTensor(
-        handle: cudnnHandle_t,
-        alpha: *const c_void,
-        a_descriptor: cudnnTensorDescriptor_t,
-        a: *const c_void,
-        beta: *const c_void,
-        c_descriptor: cudnnTensorDescriptor_t,
-        c: *mut c_void,
-    );
-    fn cudnnSoftmaxForward(
-        handle: cudnnHandle_t,
-        algorithm: cudnnSoftmaxAlgorithm_t,
-        mode: cudnnSoftmaxMode_t,
-        alpha: *const c_void,
-        x_descriptor: cudnnTensorDescriptor_t,
-        x: *const c_void,
-        beta: *const c_void,
-        y_descriptor: cudnnTensorDescriptor_t,
-        y: *mut c_void,
-    );
-}
-
-impl Functions {
-    fn get() -> Result<&'static Self> {
-        static FUNCTIONS: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
-        LIBRARY.table(&FUNCTIONS, Self::find)
-    }
-
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> Error {
-        LIBRARY.failed(function, status(code).unwrap_or("an unknown status"), code)
-    }
-}
-
-/// cuDNN's name for one of its codes, which were numbered anew in version 9.
-fn status(code: u32) -> Option<&'static str> {
-    type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
-    let library = LIBRARY.get().ok()?;
-    // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
-    let describe = unsafe { symbol::<ErrorString>(library, "cudnnGetErrorString") }?;
-    // SAFETY: the function takes any code.
-    let text = unsafe { describe(code) };
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: the text is a NUL-terminated string of the library's, which is never unloaded.
-    unsafe { CStr::from_ptr(text) }.to_str().ok()
-}
 
 /// A handle, its descriptors, which each call sets, and its workspace.
 pub(super) struct Handle {
@@ -165,14 +27,17 @@ pub(super) struct Handle {
     convolution: cudnnConvolutionDescriptor_t,
     activation: cudnnActivationDescriptor_t,
     workspace: Workspace,
-    /// How each convolution that came here is computed. To find out may take cuDNN milliseconds.
-    known: Vec<Known>,
+    /// How convolutions that came here are computed. To find out may take cuDNN milliseconds.
+    known: Recent<Convolution, Known, KNOWN>,
 }
+
+/// Convolutions that a handle remembers: a pipeline has a few, each with its usual number of images and the last one.
+const KNOWN: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Known {
-    convolution: Convolution,
     algorithm: cudnnConvolutionFwdAlgo_t,
+    /// In bytes.
     workspace: usize,
 }
 
@@ -192,7 +57,7 @@ impl Handle {
             convolution: ptr::null_mut(),
             activation: ptr::null_mut(),
             workspace: Workspace::new("the workspace of cuDNN"),
-            known: Vec::new(),
+            known: Recent::new(),
         };
         // SAFETY: each is a place for the result; the stream is the one whose state this is.
         unsafe {
@@ -225,7 +90,7 @@ impl Handle {
         y: DevicePtr,
     ) -> Result<()> {
         self.describe(convolution)?;
-        let Known { algorithm, workspace: bytes, .. } = self.plan(convolution)?;
+        let Known { algorithm, workspace: bytes } = self.plan(convolution)?;
         let workspace = self.workspace.get(queue, bytes)?;
         // SAFETY: handle and descriptors are live; the memory is the caller's promise, and the workspace is kept with the handle,
         // and no other stream uses it.
@@ -274,36 +139,33 @@ impl Handle {
 
     /// The algorithm for what the descriptors say, and the workspace that it takes.
     fn plan(&mut self, convolution: &Convolution) -> Result<Known> {
-        if let Some(known) = self.known.iter().find(|known| known.convolution == *convolution) {
-            return Ok(*known);
-        }
-        let precomputed = cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-        let plain = cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
-        let (algorithm, workspace) = match self.workspace_of(precomputed) {
-            Ok(bytes) => (precomputed, bytes),
-            Err(error) if is_unsupported(&error) => (plain, self.workspace_of(plain)?),
-            Err(error) => return Err(error),
+        let Self { functions, raw, x, w, y, convolution: of, known, .. } = self;
+        let with = |algorithm| {
+            let mut workspace = 0;
+            // SAFETY: handle and descriptors are live, `workspace` is a place for the result.
+            unsafe {
+                functions.cudnnGetConvolutionForwardWorkspaceSize(
+                    *raw,
+                    *x,
+                    *w,
+                    *of,
+                    *y,
+                    algorithm,
+                    &mut workspace,
+                )
+            }?;
+            Ok(Known { algorithm, workspace })
         };
-        let known = Known { convolution: *convolution, algorithm, workspace };
-        self.known.push(known);
-        Ok(known)
-    }
-
-    fn workspace_of(&self, algorithm: cudnnConvolutionFwdAlgo_t) -> Result<usize> {
-        let mut bytes = 0;
-        // SAFETY: handle and descriptors are live, `bytes` is a place for the result.
-        unsafe {
-            self.functions.cudnnGetConvolutionForwardWorkspaceSize(
-                self.raw,
-                self.x,
-                self.w,
-                self.convolution,
-                self.y,
-                algorithm,
-                &mut bytes,
-            )
-        }?;
-        Ok(bytes)
+        let nothing_of_the_device = || Ok(());
+        let known = known.get_or_make(*convolution, nothing_of_the_device, || {
+            match with(cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM) {
+                Err(error) if is_unsupported(&error) => {
+                    with(cudnnConvolutionFwdAlgo_t::CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM)
+                }
+                known => known,
+            }
+        })?;
+        Ok(*known)
     }
 
     /// # Safety
@@ -427,8 +289,4 @@ fn int(size: usize) -> c_int {
 /// A factor, as cuDNN takes them for `f32`.
 fn number(factor: &'static f32) -> *const c_void {
     ptr::from_ref(factor).cast()
-}
-
-fn pointer(at: DevicePtr) -> *mut c_void {
-    ptr::with_exposed_provenance_mut(at.0 as usize)
 }

@@ -66,10 +66,9 @@ pub fn activation(queue: &Enqueue<'_>, activation: Activation, y: DeviceSliceMut
         let reason = format!("the ceiling is {ceiling}, but it must be at least 0");
         return Err(Error::routine("activation", reason));
     }
-    if queue.device().is_simulated() {
+    let Some(stream) = queue.cuda_stream() else {
         return queue.simulate((y,), move |(y,)| host::activation(activation, y));
-    }
-    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    };
     let (at, len) = (DevicePtr(y.address()), y.len());
     queue.admit(&(y,).raw().accesses())?;
     if len == 0 {
@@ -100,11 +99,11 @@ pub fn bias(
 ) -> Result<()> {
     let channels = bias.len();
     let images = y.len().checked_div(channels.saturating_mul(places)).unwrap_or(0);
-    check("bias", "y", &[images, channels, places], y.len())?;
-    if queue.device().is_simulated() {
+    let arguments = [("y", y.address())];
+    queue.naming(&arguments, check("bias", "y", &[images, channels, places], y.len()))?;
+    let Some(stream) = queue.cuda_stream() else {
         return queue.simulate((bias, y), move |(bias, y)| host::bias(places, bias, y));
-    }
-    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    };
     let [bias_at, y_at] = [bias.address(), y.address()].map(DevicePtr);
     let empty = y.is_empty();
     queue.admit(&(bias, y).raw().accesses())?;
@@ -123,14 +122,15 @@ pub fn bias(
 /// `y` is not as long as `softmax` says; no cuDNN, or it fails.
 pub fn softmax(queue: &Enqueue<'_>, softmax: Softmax, y: DeviceSliceMut<'_, f32>) -> Result<()> {
     let Softmax { sizes: [groups, classes, step], log } = softmax;
-    check("softmax", "y", &softmax.sizes, y.len())?;
-    for (dimension, value) in [("the groups", groups), ("the classes", classes), ("the places", step)] {
+    queue.naming(&[("y", y.address())], check("softmax", "y", &softmax.sizes, y.len()))?;
+    for (dimension, value) in
+        [("the number of groups", groups), ("the number of classes", classes), ("the number of places", step)]
+    {
         at_most("softmax", dimension, value, ELEMENTS)?;
     }
-    if queue.device().is_simulated() {
+    let Some(stream) = queue.cuda_stream() else {
         return queue.simulate((y,), move |(y,)| host::softmax(classes, step, log, y));
-    }
-    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
+    };
     let (at, empty) = (DevicePtr(y.address()), y.is_empty());
     queue.admit(&(y,).raw().accesses())?;
     if empty {

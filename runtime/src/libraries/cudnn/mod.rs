@@ -36,6 +36,7 @@
 //! Products are exact `f32` (`CUDNN_FMA_MATH`) unless a convolution asks for [`tf32`](Convolution::tf32). NaN is passed on, on both
 //! devices; what stands beside it in the padding of a filter that is not finite is unspecified.
 
+mod api;
 mod convolution;
 mod handle;
 mod host;
@@ -56,9 +57,14 @@ fn check(routine: &'static str, argument: &'static str, sizes: &[usize], len: us
     if needed != len {
         let sizes: Vec<_> = sizes.iter().map(usize::to_string).collect();
         let dimensions = sizes.join(" x ");
-        return Err(ErrorKind::Dimensions { routine, argument, dimensions, needed, len }.into());
+        return Err(ErrorKind::Dimensions { routine, argument, buffer: None, dimensions, needed, len }.into());
     }
-    at_most(routine, argument, len, ELEMENTS)
+    let length = match argument {
+        "x" => "the length of `x`",
+        "w" => "the length of `w`",
+        _ => "the length of `y`",
+    };
+    at_most(routine, length, len, ELEMENTS)
 }
 
 /// Refuses a dimension that is too large.

@@ -31,8 +31,9 @@
 //! As in cuFFT nothing is divided by the number of elements, on either device: there and back again multiplies a signal by it.
 //!
 //! A plan is made when a shape first comes to a ring slot's stream, and kept with its tables; all plans of one slot and stream
-//! share one work area. Making one may wait for the GPU, so a pipeline's first chunks take longer, and a batch that differs
-//! from chunk to chunk costs a plan each time.
+//! share one work area. Making one may wait for the GPU, so a pipeline's first chunks take longer. The 16 plans that were
+//! used last are kept: a pipeline with more shapes, or with a batch that differs from chunk to chunk, makes plans again and
+//! again, and waits for its stream before it gives up others for them.
 
 mod host;
 mod plan;
@@ -100,13 +101,13 @@ impl<K> fmt::Debug for Fft<K> {
     }
 }
 
-/// A number that signals are made of: `f32`, `f64`, or [`Complex`] of them.
-pub trait Sample: Pod + sealed::Sample {
-    /// [`C2c`] or [`R2c`].
-    type Kind;
-    /// `f32` or `f64`.
-    type Real: Real;
-
+/// A number that signals of an [`Fft<K>`] are made of, whose spectra are of [`Complex<R>`]: `f32` or `f64` for [`R2c`], [`Complex`]
+/// of them for [`C2c`].
+#[diagnostic::on_unimplemented(
+    message = "an `Fft<{K}>` has no signals of `{Self}`",
+    label = "expected `f32` or `f64` for `r2c`, `Complex` of them for `c2c`"
+)]
+pub trait Sample<K, R: Real>: Pod + sealed::Sample {
     /// The types of cuFFT's transforms, there and back.
     #[doc(hidden)]
     const TRANSFORMS: [Transform; 2];
@@ -114,12 +115,16 @@ pub trait Sample: Pod + sealed::Sample {
     #[doc(hidden)]
     fn spectrum(shape: Shape) -> Shape;
     #[doc(hidden)]
-    fn forward(shape: &Shape, signal: &[Self], spectrum: &mut [Complex<Self::Real>]);
+    fn forward(shape: &Shape, signal: &[Self], spectrum: &mut [Complex<R>]);
     #[doc(hidden)]
-    fn inverse(shape: &Shape, spectrum: &[Complex<Self::Real>], signal: &mut [Self]);
+    fn inverse(shape: &Shape, spectrum: &[Complex<R>], signal: &mut [Self]);
 }
 
 /// `f32` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "cuFFT has no transforms of `{Self}`",
+    label = "expected `f32` or `f64`, or `Complex` of them"
+)]
 pub trait Real: Pod + sealed::Real {
     /// The type of cuFFT's transform of complex numbers.
     #[doc(hidden)]
@@ -136,9 +141,7 @@ macro_rules! samples {
             const COMPLEX: Transform = Transform::$complex;
         }
 
-        impl Sample for $real {
-            type Kind = R2c;
-            type Real = $real;
+        impl Sample<R2c, $real> for $real {
             const TRANSFORMS: [Transform; 2] = [Transform::$forward, Transform::$inverse];
 
             fn spectrum(shape: Shape) -> Shape {
@@ -154,9 +157,7 @@ macro_rules! samples {
             }
         }
 
-        impl Sample for Complex<$real> {
-            type Kind = C2c;
-            type Real = $real;
+        impl Sample<C2c, $real> for Complex<$real> {
             const TRANSFORMS: [Transform; 2] = [Transform::$complex; 2];
 
             fn spectrum(shape: Shape) -> Shape {
@@ -180,26 +181,37 @@ samples! {
     f64, CUFFT_Z2Z, CUFFT_D2Z, CUFFT_Z2D;
 }
 
+/// Refuses signals and spectra that are not as long as their shapes say.
+fn check(
+    queue: &Enqueue<'_>,
+    routine: &'static str,
+    [signals, spectra]: [Shape; 2],
+    [(signal_len, signal), (spectrum_len, spectrum)]: [(usize, u64); 2],
+) -> Result<()> {
+    queue.naming(&[("signal", signal)], signals.check(routine, "signal", signal_len))?;
+    queue.naming(&[("spectrum", spectrum)], spectra.check(routine, "spectrum", spectrum_len))
+}
+
 /// From signals to their spectra: `spectrum[k] = sum of signal[j] * exp(-2 pi i j k / n)` in each dimension.
 ///
 /// # Errors
 /// A slice is not as long as `fft` says; no cuFFT, or it fails.
-pub fn forward<S: Sample>(
+pub fn forward<K, S: Sample<K, R>, R: Real>(
     queue: &Enqueue<'_>,
-    fft: Fft<S::Kind>,
+    fft: Fft<K>,
     signal: DeviceSlice<'_, S>,
-    spectrum: DeviceSliceOut<'_, Complex<S::Real>>,
+    spectrum: DeviceSliceOut<'_, Complex<R>>,
 ) -> Result<()> {
     let shape = fft.shape;
-    shape.check("forward", "signal", signal.len())?;
-    S::spectrum(shape).check("forward", "spectrum", spectrum.len())?;
-    if queue.device().is_simulated() {
+    let arguments = [(signal.len(), signal.address()), (spectrum.len(), spectrum.address())];
+    check(queue, "forward", [shape, S::spectrum(shape)], arguments)?;
+    let Some(stream) = queue.cuda_stream() else {
         let body = move |(signal, spectrum): (&[S], &mut [_])| S::forward(&shape, signal, spectrum);
         return queue.simulate((signal, spectrum), body);
-    }
+    };
     let [kind, _] = S::TRANSFORMS;
     let work = Work { shape, kind, direction: FftDirection::Forward, input: Input::Preserved };
-    transform(queue, work, signal.address(), spectrum.address(), (signal, spectrum))
+    transform(queue, stream, work, signal.address(), spectrum.address(), (signal, spectrum))
 }
 
 /// From spectra to signals: `signal[j] = sum of spectrum[k] * exp(+2 pi i j k / n)` in each dimension, not divided by anything.
@@ -210,48 +222,48 @@ pub fn forward<S: Sample>(
 ///
 /// # Errors
 /// As [`forward`].
-pub fn inverse<S: Sample>(
+pub fn inverse<K, S: Sample<K, R>, R: Real>(
     queue: &Enqueue<'_>,
-    fft: Fft<S::Kind>,
-    spectrum: DeviceSlice<'_, Complex<S::Real>>,
+    fft: Fft<K>,
+    spectrum: DeviceSlice<'_, Complex<R>>,
     signal: DeviceSliceOut<'_, S>,
 ) -> Result<()> {
     let shape = fft.shape;
-    S::spectrum(shape).check("inverse", "spectrum", spectrum.len())?;
-    shape.check("inverse", "signal", signal.len())?;
-    if queue.device().is_simulated() {
+    let arguments = [(signal.len(), signal.address()), (spectrum.len(), spectrum.address())];
+    check(queue, "inverse", [shape, S::spectrum(shape)], arguments)?;
+    let Some(stream) = queue.cuda_stream() else {
         let body = move |(spectrum, signal): (&[_], &mut [S])| S::inverse(&shape, spectrum, signal);
         return queue.simulate((spectrum, signal), body);
-    }
+    };
     let [_, kind] = S::TRANSFORMS;
     let work = Work { shape, kind, direction: FftDirection::Inverse, input: Input::Preserved };
-    transform(queue, work, spectrum.address(), signal.address(), (spectrum, signal))
+    transform(queue, stream, work, spectrum.address(), signal.address(), (spectrum, signal))
 }
 
 /// As [`inverse`], but leaves nothing of use in `spectrum`.
 ///
 /// # Errors
 /// As [`forward`].
-pub fn inverse_overwriting<S: Sample>(
+pub fn inverse_overwriting<K, S: Sample<K, R>, R: Real>(
     queue: &Enqueue<'_>,
-    fft: Fft<S::Kind>,
-    spectrum: DeviceSliceMut<'_, Complex<S::Real>>,
+    fft: Fft<K>,
+    spectrum: DeviceSliceMut<'_, Complex<R>>,
     signal: DeviceSliceOut<'_, S>,
 ) -> Result<()> {
     let shape = fft.shape;
-    S::spectrum(shape).check("inverse_overwriting", "spectrum", spectrum.len())?;
-    shape.check("inverse_overwriting", "signal", signal.len())?;
-    if queue.device().is_simulated() {
+    let arguments = [(signal.len(), signal.address()), (spectrum.len(), spectrum.address())];
+    check(queue, "inverse_overwriting", [shape, S::spectrum(shape)], arguments)?;
+    let Some(stream) = queue.cuda_stream() else {
         // The spectrum is spoilt here too, so that no one comes to rely on it.
-        let body = move |(spectrum, signal): (&mut [Complex<S::Real>], &mut [S])| {
+        let body = move |(spectrum, signal): (&mut [Complex<R>], &mut [S])| {
             S::inverse(&shape, spectrum, signal);
-            spectrum.fill(<Complex<S::Real> as bytemuck::Zeroable>::zeroed());
+            spectrum.fill(<Complex<R> as bytemuck::Zeroable>::zeroed());
         };
         return queue.simulate((spectrum, signal), body);
-    }
+    };
     let [_, kind] = S::TRANSFORMS;
     let work = Work { shape, kind, direction: FftDirection::Inverse, input: Input::Overwritten };
-    transform(queue, work, spectrum.address(), signal.address(), (spectrum, signal))
+    transform(queue, stream, work, spectrum.address(), signal.address(), (spectrum, signal))
 }
 
 /// [`forward`] from complex signals to where they are.
@@ -286,13 +298,13 @@ fn in_place<T: Real>(
     data: DeviceSliceMut<'_, Complex<T>>,
 ) -> Result<()> {
     let shape = fft.shape;
-    shape.check(routine, "data", data.len())?;
-    if queue.device().is_simulated() {
+    queue.naming(&[("data", data.address())], shape.check(routine, "data", data.len()))?;
+    let Some(stream) = queue.cuda_stream() else {
         let body = move |(data,): (&mut [_],)| host::complex(shape.sizes(), direction, data);
         return queue.simulate((data,), body);
-    }
+    };
     let work = Work { shape, kind: T::COMPLEX, direction, input: Input::Overwritten };
-    transform(queue, work, data.address(), data.address(), (data,))
+    transform(queue, stream, work, data.address(), data.address(), (data,))
 }
 
 mod sealed {

@@ -2,7 +2,6 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 
 use cudarc::cufft::sys::{
     self, cudaStream_t, cufftComplex, cufftDoubleComplex, cufftDoubleReal, cufftHandle, cufftReal,
@@ -14,7 +13,7 @@ use super::shape::Shape;
 use crate::cuda::table::functions;
 use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
-use crate::libraries::{Library, Workspace};
+use crate::libraries::{Library, Recent, Workspace, of_library, pointer};
 use crate::pipeline::Enqueue;
 use crate::slices::{Slices, Views};
 
@@ -55,17 +54,7 @@ functions! {
     fn cufftExecZ2D(plan: cufftHandle, from: *mut cufftDoubleComplex, to: *mut cufftDoubleReal);
 }
 
-impl Functions {
-    fn get() -> Result<&'static Self> {
-        static FUNCTIONS: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
-        LIBRARY.table(&FUNCTIONS, Self::find)
-    }
-
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> Error {
-        LIBRARY.failed(function, status(code), code)
-    }
-}
+of_library!(Functions, LIBRARY, status);
 
 /// The name of a `cufftResult`, of any release: none was given a new meaning.
 fn status(code: u32) -> &'static str {
@@ -94,11 +83,14 @@ fn status(code: u32) -> &'static str {
     }
 }
 
-/// Every plan that a slot's stream has needed. None is given up before all are: the GPU may still be at work with its tables.
+/// Plans that a slot's stream keeps. Each has tables in device memory.
+const PLANS: usize = 16;
+
+/// The plans that a slot's stream has needed last.
 struct Plans {
     functions: &'static Functions,
     stream: *mut c_void,
-    plans: Vec<Plan>,
+    plans: Recent<(Shape, Transform), Plan, PLANS>,
     /// What the plans work in: one at a time, for they are of one stream.
     work: Workspace,
     /// Copies of what cuFFT would overwrite, or does not take where it is.
@@ -107,7 +99,6 @@ struct Plans {
 
 struct Plan {
     functions: &'static Functions,
-    shape: Shape,
     kind: Transform,
     handle: cufftHandle,
     work_bytes: usize,
@@ -122,19 +113,10 @@ impl Plans {
         Ok(Self {
             functions: Functions::get()?,
             stream,
-            plans: Vec::new(),
+            plans: Recent::new(),
             work: Workspace::new("the work area of cuFFT"),
             copies: Workspace::new("the copies for cuFFT"),
         })
-    }
-
-    /// The index of the plan.
-    fn find(&mut self, shape: Shape, kind: Transform) -> Result<usize> {
-        if let Some(index) = self.plans.iter().position(|plan| plan.shape == shape && plan.kind == kind) {
-            return Ok(index);
-        }
-        self.plans.push(Plan::new(self.functions, self.stream, shape, kind)?);
-        Ok(self.plans.len() - 1)
     }
 }
 
@@ -148,7 +130,7 @@ impl Plan {
         let mut handle = 0;
         // SAFETY: `handle` is a place for the result.
         unsafe { functions.cufftCreate(&mut handle) }?;
-        let mut plan = Self { functions, shape, kind, handle, work_bytes: 0 };
+        let mut plan = Self { functions, kind, handle, work_bytes: 0 };
         // A slice has all these elements, so that they are fewer than `i64::MAX`.
         let mut sizes = [1; 3];
         sizes.iter_mut().zip(shape.sizes()).for_each(|(size, of)| *size = *of as i64);
@@ -207,14 +189,11 @@ impl Plan {
 
 impl Drop for Plan {
     fn drop(&mut self) {
-        // SAFETY: the plan is destroyed here only, after its work has completed, with its context current: the pipeline sees to
-        // that. One that cannot be destroyed is leaked.
+        // SAFETY: the plan is destroyed here only, with its context current, and the GPU has done with its tables: all its work is
+        // on the one stream of its `Plans`. If it makes room for another, `transform` has waited for that stream, and nothing
+        // was enqueued since; else it goes with the pipeline, which has drained. One that cannot be destroyed is leaked.
         let _ = unsafe { self.functions.cufftDestroy(self.handle) };
     }
-}
-
-fn pointer<T>(at: DevicePtr) -> *mut T {
-    ptr::with_exposed_provenance_mut(at.0 as usize)
 }
 
 /// One call.
@@ -265,28 +244,33 @@ impl Work {
     }
 }
 
-/// Enqueues a transform. `memory` are the slices at `from` and `to`, whose lengths were checked.
+/// Enqueues a transform on `queue`'s stream. `memory` are the slices at `from` and `to`, whose lengths were checked.
 pub(super) fn transform(
     queue: &Enqueue<'_>,
+    stream: *mut c_void,
     work: Work,
     from: u64,
     to: u64,
     memory: impl Views,
 ) -> Result<()> {
-    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
     queue.admit(&memory.raw().accesses())?;
     let (from, to) = (DevicePtr(from), DevicePtr(to));
     let [from_bytes, to_bytes] = work.bytes();
     if from_bytes == 0 {
         return Ok(());
     }
-    let mut plans = queue.state(|| Plans::new(stream))?;
-    let plan = plans.find(work.shape, work.kind)?;
+    let mut state = queue.state(|| Plans::new(stream))?;
+    let Plans { functions, stream, plans, work: area, copies } = &mut *state;
+    // Plans that make room for this one may be those of work that is still on its way. All of it is on this stream.
+    let wait = || queue.wait();
+    let plan = plans.get_or_make((work.shape, work.kind), wait, || {
+        Plan::new(functions, *stream, work.shape, work.kind)
+    })?;
     let [copy_from, copy_to] = work.copies(from, to);
     let (mut input, mut output) = (from, to);
     if copy_from || copy_to {
         let first = from_bytes.next_multiple_of(256);
-        let copies = plans.copies.get(queue, first + to_bytes)?;
+        let copies = copies.get(queue, first + to_bytes)?;
         if copy_from {
             input = copies;
             // SAFETY: `from` is the run's, as was checked, and the copies are kept with the plans; both have the bytes.
@@ -296,11 +280,10 @@ pub(super) fn transform(
             output = copies.offset(first);
         }
     }
-    let work_bytes = plans.plans[plan].work_bytes;
-    let work_area = plans.work.get(queue, work_bytes)?;
+    let area = area.get(queue, plan.work_bytes)?;
     // SAFETY: the slices are the run's and as long as the shape says, which the caller has checked; the work area is kept with the
     // plans, and no other stream uses it.
-    queue.library(|| unsafe { plans.plans[plan].execute(work_area, work.direction, input, output) })?;
+    queue.library(|| unsafe { plan.execute(area, work.direction, input, output) })?;
     if copy_to {
         // SAFETY: as for the input.
         unsafe { queue.copy_on_device(to, output, to_bytes) }?;

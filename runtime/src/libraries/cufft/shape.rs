@@ -43,7 +43,7 @@ impl Shape {
         }
         let sizes: Vec<_> = self.sizes().iter().map(usize::to_string).collect();
         let dimensions = format!("{} of {}", self.batch, sizes.join(" x "));
-        Err(ErrorKind::Dimensions { routine, argument, dimensions, needed, len }.into())
+        Err(ErrorKind::Dimensions { routine, argument, buffer: None, dimensions, needed, len }.into())
     }
 }
 

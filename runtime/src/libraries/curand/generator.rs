@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::OnceLock;
 
 use bytemuck::Pod;
 use cudarc::curand::sys::{
@@ -14,7 +13,7 @@ use crate::cuda::table::functions;
 use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::launch::DeviceSliceOut;
-use crate::libraries::{Library, Workspace};
+use crate::libraries::{Library, Workspace, of_library, pointer};
 use crate::pipeline::Enqueue;
 use crate::slices::{Slices, Views};
 
@@ -37,17 +36,7 @@ functions! {
     fn curandGenerateNormalDouble(generator: curandGenerator_t, out: *mut f64, len: usize, mean: f64, deviation: f64);
 }
 
-impl Functions {
-    fn get() -> Result<&'static Self> {
-        static FUNCTIONS: OnceLock<Result<Functions, &'static str>> = OnceLock::new();
-        LIBRARY.table(&FUNCTIONS, Self::find)
-    }
-
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> Error {
-        LIBRARY.failed(function, status(code), code)
-    }
-}
+of_library!(Functions, LIBRARY, status);
 
 /// The name of a `curandStatus_t`.
 fn status(code: u32) -> &'static str {
@@ -110,10 +99,6 @@ impl Drop for Generator {
     }
 }
 
-fn pointer<T>(at: DevicePtr) -> *mut T {
-    ptr::with_exposed_provenance_mut(at.0 as usize)
-}
-
 /// What is made, for the rules that cuRAND has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -157,16 +142,16 @@ real! {
 /// Bytes that the address of what cuRAND writes is a multiple of, so that it may write several elements at once.
 const ALIGNMENT: u64 = 16;
 
-/// Fills `out`; `generate` makes so many elements from an address on, at the generator's offset.
+/// Fills `out` on `queue`'s stream; `generate` makes so many elements from an address on, at the generator's offset.
 pub(super) fn on_cuda<T: Pod>(
     queue: &Enqueue<'_>,
+    stream: *mut c_void,
     from: Philox,
     out: DeviceSliceOut<'_, T>,
     kind: Kind,
     generate: impl Fn(&Generator, DevicePtr, usize) -> Result<()>,
 ) -> Result<()> {
     let (to, len) = (DevicePtr(out.address()), out.len());
-    let Some(stream) = queue.cuda_stream() else { return Ok(()) };
     queue.admit(&(out,).raw().accesses())?;
     if len == 0 {
         return Ok(());

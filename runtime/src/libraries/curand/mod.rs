@@ -39,7 +39,7 @@ mod host;
 
 use bytemuck::Pod;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 use crate::launch::DeviceSliceOut;
 use crate::pipeline::Enqueue;
 use generator::{Kind, on_cuda};
@@ -74,7 +74,7 @@ impl Philox {
             Some(end) if end <= POSITIONS => Ok(()),
             _ => {
                 let value = usize::try_from(self.position).unwrap_or(usize::MAX);
-                let allowed = format!("at most {POSITIONS}, less the {len} elements");
+                let allowed = format!("at most {POSITIONS}, less the {}", counted(len, "element"));
                 Err(ErrorKind::Dimension { routine, dimension: "the position", value, allowed }.into())
             }
         }
@@ -82,6 +82,11 @@ impl Philox {
 }
 
 /// `f32` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "cuRAND has no distributions of `{Self}`",
+    label = "expected elements `f32` or `f64`",
+    note = "`bits` fills a buffer of `u32` with random bits"
+)]
 pub trait Real: Pod + sealed::Real {}
 
 impl Real for f32 {}
@@ -93,12 +98,12 @@ impl Real for f64 {}
 /// No cuRAND, or it fails; the position is beyond 2^62.
 pub fn bits(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'_, u32>) -> Result<()> {
     from.check("bits", out.len())?;
-    if queue.device().is_simulated() {
+    let Some(stream) = queue.cuda_stream() else {
         let Philox { seed, position } = from;
         return queue.simulate((out,), move |(out,)| host::bits(seed, position, out));
-    }
+    };
     // SAFETY: the generator writes `len` elements from `at` on.
-    on_cuda(queue, from, out, Kind::Bits, |generator, at, len| unsafe { generator.bits(at, len) })
+    on_cuda(queue, stream, from, out, Kind::Bits, |generator, at, len| unsafe { generator.bits(at, len) })
 }
 
 /// Fills `out` with numbers that are evenly distributed in (0, 1]: `curandGenerateUniform`, `curandGenerateUniformDouble`.
@@ -107,11 +112,11 @@ pub fn bits(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'_, u32>) -> 
 /// As [`bits`].
 pub fn uniform<T: Real>(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'_, T>) -> Result<()> {
     from.check("uniform", out.len())?;
-    if queue.device().is_simulated() {
+    let Some(stream) = queue.cuda_stream() else {
         let Philox { seed, position } = from;
         return queue.simulate((out,), move |(out,)| host::uniform(seed, position, out));
-    }
-    on_cuda(queue, from, out, T::UNIFORM, |generator, at, len| {
+    };
+    on_cuda(queue, stream, from, out, T::UNIFORM, |generator, at, len| {
         // SAFETY: the generator writes `len` elements from `at` on.
         unsafe { T::generate_uniform(generator, at, len) }
     })
@@ -133,11 +138,11 @@ pub fn normal<T: Real>(
     out: DeviceSliceOut<'_, T>,
 ) -> Result<()> {
     from.check("normal", out.len())?;
-    if queue.device().is_simulated() {
+    let Some(stream) = queue.cuda_stream() else {
         let Philox { seed, position } = from;
         return queue.simulate((out,), move |(out,)| host::normal(seed, position, mean, deviation, out));
-    }
-    on_cuda(queue, from, out, T::NORMAL, |generator, at, len| {
+    };
+    on_cuda(queue, stream, from, out, T::NORMAL, |generator, at, len| {
         // SAFETY: the generator writes `len` elements from `at` on.
         unsafe { T::generate_normal(generator, at, len, mean, deviation) }
     })

@@ -11,7 +11,7 @@ use crate::driver::{
 };
 use crate::error::{DriverError, Error};
 use crate::graph::Recording;
-use crate::kernel::KernelInfo;
+use crate::kernel::{Grid, KernelInfo};
 use crate::sim::{Sim, Spec};
 
 /// The bytes of each variable of a module.
@@ -331,24 +331,12 @@ impl Driver for Faulty {
         })
     }
 
-    fn largest_cluster(
-        &self,
-        function: &RawFunction,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u32> {
-        self.sim.largest_cluster(function, grid, block, shared)
+    fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32> {
+        self.sim.largest_cluster(function, launch)
     }
 
-    fn resident_blocks(
-        &self,
-        function: &RawFunction,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-    ) -> DriverResult<u64> {
-        self.sim.resident_blocks(function, grid, block, shared)
+    fn resident_blocks(&self, function: &RawFunction, launch: Grid) -> DriverResult<u64> {
+        self.sim.resident_blocks(function, launch)
     }
 
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {

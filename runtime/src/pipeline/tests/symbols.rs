@@ -34,6 +34,20 @@ stream_pipeline! {
     }
 }
 
+stream_pipeline! {
+    #![crate = crate]
+    pipeline BlurByWhatIsThere {
+        resident weights: device [f32];
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        stage load { copy x -> dx; }
+        stage work { blur<<<1, 16>>>(c.len as u32, 1, &dx, out dy, &weights); }
+        stage store { copy dy -> y; }
+        chunk c = 16;
+    }
+}
+
 const X: [f32; 10] = [3.0; 10];
 const CALLS: [Call; 7] = [
     Call::Load,
@@ -134,5 +148,18 @@ fn the_module_goes_with_its_pipeline() {
         drop(blur);
         let state = driver.state();
         assert_eq!((state.live(), &state.refused[..]), (0, &[][..]));
+    }
+}
+
+/// A `resident` that is on the device already is one, too.
+#[test]
+fn a_resident_on_the_device_is_a_variables_value() {
+    let device = Device::simulated(Spec::default());
+    let mut blur = BlurByWhatIsThere::new(&device).unwrap();
+    for weight in [2.0, 5.0] {
+        let weights = DeviceBuf::from_slice(&device, &[weight]).unwrap();
+        let mut y = [0.0; 10];
+        blur.run(&weights, &X, &mut y).unwrap();
+        assert_eq!(y, [3.0 * weight; 10]);
     }
 }

@@ -12,7 +12,7 @@ use crate::kernels::text::text;
 /// Checks one kernel, and gives what the image says of it.
 pub(super) fn kernel(image: &Image, file: &str, kernel: &Kernel, errors: &mut Errors) -> Facts {
     let name = unraw(&kernel.name);
-    symbols::in_image(image, file, kernel, errors);
+    let symbol_bytes = symbols::in_image(image, file, kernel, errors);
     let Some(there) = image.kernels.iter().find(|there| there.name == name) else {
         errors.push(missing(image, file, kernel));
         return Facts::default();
@@ -22,6 +22,7 @@ pub(super) fn kernel(image: &Image, file: &str, kernel: &Kernel, errors: &mut Er
         max_threads_per_block: there.max_threads_per_block,
         has_cluster: there.cluster.is_some(),
         layouts: Vec::new(),
+        symbol_bytes,
     };
     parameters(there, file, kernel, &mut facts, errors);
     facts
@@ -71,18 +72,12 @@ fn size(
     };
     let place = place(file, there.line);
     let Some(known) = known else {
-        let place = place.map(|place| format!("note: {place}\n")).unwrap_or_default();
         return Ok(Some(LayoutCheck {
             ty: here.ty.clone(),
             size: there.size,
             align: None,
-            fact: format!(
-                "`{}` does not match parameter {} of kernel `{}` in {file}",
-                text(&here.ty),
-                at + 1,
-                kernel.name
-            ),
-            notes: format!("{place}help: give it the fields of the source, in their order, and `#[repr(C)]`"),
+            there: format!("parameter {} of kernel `{}` in {file}", at + 1, kernel.name),
+            place,
         }));
     };
     if known == there.size {

@@ -21,6 +21,8 @@ pub(super) struct Facts {
     pub(super) has_cluster: bool,
     /// What must hold of the sizes of its types.
     pub(super) layouts: Vec<LayoutCheck>,
+    /// The bytes of each of its symbols' variables, in order, where the source tells.
+    pub(super) symbol_bytes: Vec<Option<u64>>,
 }
 
 /// A type of Rust, of which only rustc knows how it lies in memory.
@@ -31,9 +33,10 @@ pub(super) struct LayoutCheck {
     pub(super) size: u64,
     /// In bytes, where it matters.
     pub(super) align: Option<u64>,
-    /// What to say if that is not the type's: the fact up to the number, and the rest.
-    pub(super) fact: String,
-    pub(super) notes: String,
+    /// What messages call the type of the source.
+    pub(super) there: String,
+    /// The file and the line of that, where there is one.
+    pub(super) place: Option<String>,
 }
 
 /// Checks each sound kernel, and gives what the source says of it.

@@ -7,7 +7,7 @@ use crate::kernels::attributes::Symbol;
 use crate::kernels::declarations::Variable;
 use crate::kernels::error;
 use crate::kernels::image::Image;
-use crate::kernels::layout::element;
+use crate::kernels::layout::{element, size_of_variable};
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::source::Cuda;
 use crate::kernels::syntax::{Errors, Kernel};
@@ -20,37 +20,45 @@ fn symbols(kernel: &Kernel) -> impl Iterator<Item = (&Parameter, &Symbol)> {
 
 /// Compares with the variables of CUDA C++.
 pub(super) fn in_cuda(source: &Cuda, kernel: &Kernel, facts: &mut Facts, errors: &mut Errors) {
+    for (parameter, symbol) in symbols(kernel) {
+        match variable(source, parameter, symbol) {
+            Ok((layout, bytes)) => {
+                facts.layouts.extend(layout);
+                facts.symbol_bytes.push(bytes);
+            }
+            Err(found) => errors.push(found),
+        }
+    }
+}
+
+/// What rustc is to check of a symbol's elements, and the bytes of its variable, where the source tells.
+fn variable(
+    source: &Cuda,
+    parameter: &Parameter,
+    symbol: &Symbol,
+) -> Result<(Option<LayoutCheck>, Option<u64>), syn::Error> {
     let variables = &source.declarations.variables;
     let file = &source.files[0];
-    for (parameter, symbol) in symbols(kernel) {
-        let named: Vec<&Variable> =
-            variables.iter().filter(|variable| variable.name == symbol.name).collect();
-        let Some(variable) = named.iter().find(|variable| variable.hidden.is_none()).or(named.first()) else {
-            let names: Vec<_> = variables.iter().map(|variable| variable.name.as_str()).collect();
-            errors.push(missing(symbol, file, names, "`__constant__` or `__device__` variable"));
-            continue;
+    // Under `#if` there may be several: one must fit.
+    let named = || variables.iter().filter(|variable| variable.name == symbol.name);
+    let usable: Vec<&Variable> = named().filter(|variable| variable.hidden.is_none()).collect();
+    if usable.is_empty() {
+        let Some((variable, (fact, why, help))) = named().find_map(|found| Some((found, found.hidden?)))
+        else {
+            let names = variables.iter().map(|variable| variable.name.as_str()).collect();
+            return Err(missing(symbol, file, names, "`__constant__` or `__device__` variable"));
         };
-        let place = source.place(variable.file, variable.line);
-        if let Some((fact, why, help)) = variable.hidden {
-            let what = format!("variable `{}` of {file} {fact}", symbol.name);
-            errors.push(error(&symbol.at, "TW0415", &what, &[place, why.to_owned()], Some(help.to_owned())));
-            continue;
-        }
-        // Under `#if` there may be several: one must fit.
-        let compared = named.iter().map(|variable| compare(source, parameter, symbol, variable));
-        let mut found = None;
-        for result in compared {
-            match result {
-                Ok(layout) => {
-                    facts.layouts.extend(layout);
-                    found = None;
-                    break;
-                }
-                Err(mismatch) => found = found.or(Some(mismatch)),
-            }
-        }
-        errors.extend(found);
+        let what = format!("variable `{}` of {file} {fact}", symbol.name);
+        let notes = [source.place(variable.file, variable.line), why.to_owned()];
+        return Err(error(&symbol.at, "TW0415", &what, &notes, Some(help.to_owned())));
     }
+    let compared = usable.iter().map(|variable| compare(source, parameter, symbol, variable));
+    let layout = compared.reduce(Result::or).transpose()?.flatten();
+    let mut sizes = usable
+        .iter()
+        .map(|variable| size_of_variable(&source.declarations, &variable.namespace, &variable.declarator));
+    let bytes = sizes.next().flatten().filter(|first| sizes.all(|other| other == Some(*first)));
+    Ok((layout, bytes))
 }
 
 fn compare(
@@ -84,14 +92,17 @@ fn compare(
     Err(error(&parameter.ty, "TW0416", &what, &notes, Some(found.help)))
 }
 
-/// Compares with the variables of a compiled source.
-pub(super) fn in_image(image: &Image, file: &str, kernel: &Kernel, errors: &mut Errors) {
-    for (_, symbol) in symbols(kernel) {
-        if !image.variables.iter().any(|variable| variable.name == symbol.name) {
+/// Compares with the variables of a compiled source, and gives their sizes.
+pub(super) fn in_image(image: &Image, file: &str, kernel: &Kernel, errors: &mut Errors) -> Vec<Option<u64>> {
+    let bytes = |symbol: &Symbol| {
+        let Some(variable) = image.variables.iter().find(|variable| variable.name == symbol.name) else {
             let names = image.variables.iter().map(|variable| variable.name.as_str()).collect();
             errors.push(missing(symbol, file, names, "variable"));
-        }
-    }
+            return None;
+        };
+        variable.size
+    };
+    symbols(kernel).map(|(_, symbol)| symbol).map(bytes).collect()
 }
 
 fn missing(symbol: &Symbol, file: &str, mut names: Vec<&str>, kind: &str) -> syn::Error {

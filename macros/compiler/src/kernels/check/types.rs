@@ -115,9 +115,7 @@ pub(super) fn layout(
         size: layout.size,
         // CUDA's vector types are stricter than arrays, but what begins a buffer is aligned for all of them.
         align: there.defined.map(|_| layout.align),
-        fact: format!("`{}` does not match `{name}` of {file}", text(here)),
-        notes: format!(
-            "note: {place}\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`"
-        ),
+        there: format!("`{name}` of {file}"),
+        place: Some(place),
     })
 }

@@ -1,0 +1,17 @@
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        param w_len: usize;
+        inout y: [f32];
+        resident w: [f32];
+        stage all { copy y -> dy; saxpy<<<1, 256>>>(w_len as u32, 2.0, &w, &mut dy); copy dy -> y; }
+    }
+}
+
+pub fn main() -> Result<()> {
+    let w = [1.0; 4];
+    P::new(&Device::open()?)?.run(w.len(), &mut [2.0; 4], &w)?;
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! `y <- a * x + y`, chunk by chunk.
+
+use thalweg::prelude::*;
+
+#[kernels("saxpy.cu")] // its prototype is compared with this
+unsafe extern "CUDA" {
+    #[host(saxpy_on_host)] // what the simulated device runs
+    #[requires(n as usize <= x.len())] // checked at each launch
+    #[requires(n as usize <= y.len())]
+    safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
+}
+
+fn saxpy_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+    let i = thread.global_x();
+    if i < n as usize {
+        y[i] += a * x[i];
+    }
+}
+
+stream_pipeline! {
+    /// `y <- a * x + y`, chunk by chunk.
+    pub pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+
+        chunk c = auto;
+        depth = 3;                           // ring slots in flight
+
+        stream up: high;
+        stream math;
+        stream down: low;
+
+        stage load  on up   { copy x -> dx;  copy y -> dy; }
+        stage axpy  on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage store on down { copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    let mut saxpy = Saxpy::new(&Device::open()?)?; // the first GPU, else the simulated device
+    let (x, mut y) = (vec![1.0; 1 << 20], vec![2.0; 1 << 20]);
+    let report = saxpy.run(3.0, &x, &mut y)?; // any length; slices, `Vec`s or `PinnedBuf`s
+    println!("{report}\ny[0] = {}", y[0]);
+    Ok(())
+}

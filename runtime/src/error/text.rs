@@ -1,0 +1,47 @@
+//! Parts of what errors say.
+
+use super::DriverError;
+
+/// What the device reported, on a line of its own.
+pub(super) fn cause(device: &Option<Box<DriverError>>) -> String {
+    device.as_ref().map_or(String::new(), |error| format!("\n  the device reported: {error}"))
+}
+
+/// What lets a ring fit its budget.
+pub(super) fn smaller_ring(needed: usize, slots: usize, chunk: usize) -> String {
+    let reduce = match (slots > 1, chunk > 1) {
+        (true, true) => "reduce either, or ",
+        (true, false) => "reduce the depth, or ",
+        (false, true) if slots == 1 => "reduce the chunk, or ",
+        _ => "",
+    };
+    let (slots, items) = (counted(slots, "slot"), counted(chunk, "item"));
+    format!("it has {slots} for chunks of {items}: {reduce}make the budget at least {needed} bytes")
+}
+
+/// `1 item`, `2 items`
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Of which buffer something has so many elements.
+pub(super) fn of(buffer: &Option<&'static str>) -> String {
+    buffer.map_or(String::new(), |name| format!(", of buffer `{name}`"))
+}
+
+/// Names, a few a line.
+pub(super) fn list(names: &[String]) -> String {
+    let lines: Vec<_> = names.chunks(3).map(|names| names.join(", ")).collect();
+    lines.join(",\n    ")
+}
+
+/// `(2, 1, 1)`
+pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+/// The text on lines of its own, if there is any.
+pub(super) fn after_newline(text: &str) -> String {
+    let text = text.trim_end();
+    if text.is_empty() { String::new() } else { format!(":\n{text}") }
+}

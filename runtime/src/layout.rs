@@ -1,0 +1,108 @@
+//! What rustc compares for `#[kernels]`: how a type of Rust lies in memory, and a type of the source.
+
+/// Stops the compilation where a value of `T` has not `size` bytes, or is not aligned to `align` where that is given.
+///
+/// `here`, with the error's code, and `there` are what the message calls the two types; `place` is a line that says where
+/// the other one is, or empty.
+#[track_caller]
+pub const fn same_layout<T>(size: usize, align: Option<usize>, here: &str, there: &str, place: &str) {
+    let (own_size, own_align) = (size_of::<T>(), align_of::<T>());
+    if own_size != size {
+        let fact = Message::new().text(here).text(" has ").bytes(own_size);
+        let fact = fact.text(", but ").text(there).text(" has ").number(size).text(place);
+        fact.text("\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`").stop();
+    }
+    if let Some(align) = align
+        && own_align != align
+    {
+        let fact = Message::new().text(here).text(" is aligned to ").bytes(own_align);
+        let fact = fact.text(", but ").text(there).text(" to ").number(align).text(place);
+        if own_align < align {
+            fact.text("\nhelp: write `#[repr(C, align(").number(align).text("))]`").stop();
+        } else {
+            fact.text("\nhelp: write `#[repr(C)]`, and give it no field that is aligned to more").stop();
+        }
+    }
+}
+
+/// A text that is put together while the crate is compiled. What does not fit is left out.
+struct Message {
+    bytes: [u8; 2048],
+    length: usize,
+}
+
+impl Message {
+    const fn new() -> Self {
+        Self { bytes: [0; 2048], length: 0 }
+    }
+
+    const fn text(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        if text.len() <= self.bytes.len() - self.length {
+            let mut at = 0;
+            while at < text.len() {
+                self.bytes[self.length] = text[at];
+                self.length += 1;
+                at += 1;
+            }
+        }
+        self
+    }
+
+    const fn number(self, number: usize) -> Self {
+        let message = if number >= 10 { self.number(number / 10) } else { self };
+        message.text(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"][number % 10])
+    }
+
+    const fn bytes(self, number: usize) -> Self {
+        self.number(number).text(if number == 1 { " byte" } else { " bytes" })
+    }
+
+    #[track_caller]
+    const fn stop(&self) -> ! {
+        match str::from_utf8(self.bytes.split_at(self.length).0) {
+            Ok(text) => panic!("{}", text),
+            Err(_) => unreachable!(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_layout;
+
+    #[track_caller]
+    fn assert_stops(check: impl FnOnce() + std::panic::UnwindSafe, expected: &str) {
+        let said = std::panic::catch_unwind(check).unwrap_err();
+        let said = said.downcast::<String>().unwrap();
+        assert_eq!(*said, format!("`T` {expected}"));
+    }
+
+    #[test]
+    fn what_differs_is_said() {
+        same_layout::<[u32; 3]>(12, Some(4), "`T`", "`U` of k.cu", "");
+        same_layout::<[u32; 3]>(12, None, "`T`", "`U` of k.cu", "");
+        assert_stops(
+            || same_layout::<u8>(2000, Some(1), "`T`", "`U` of k.cu", "\nnote: k.cu:1"),
+            "has 1 byte, but `U` of k.cu has 2000\nnote: k.cu:1\n\
+             help: give it the fields of the source, in their order, and `#[repr(C)]`",
+        );
+        assert_stops(
+            || same_layout::<[f32; 4]>(16, Some(16), "`T`", "`U` of k.cu", ""),
+            "is aligned to 4 bytes, but `U` of k.cu to 16\nhelp: write `#[repr(C, align(16))]`",
+        );
+        assert_stops(
+            || same_layout::<u64>(8, Some(4), "`T`", "`U` of k.cu", ""),
+            "is aligned to 8 bytes, but `U` of k.cu to 4\nhelp: write `#[repr(C)]`, and give it no field that is aligned to more",
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let long = "é".repeat(2000);
+        assert_stops(
+            || same_layout::<u8>(2, None, "`T`", &long, ""),
+            "has 1 byte, but  has 2\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`",
+        );
+    }
+}

@@ -1,0 +1,17 @@
+// A launch asks a buffer for its length.
+
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    pipeline P {
+        resident w: [f32];
+        inout y: [f32];
+        stage all { copy y -> dy; saxpy<<<1, 256>>>(w.len() as u32, 2.0, &w, &mut dy); copy dy -> y; }
+    }
+}
+
+fn main() -> Result<()> {
+    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+// The factors of a product are matrices of different elements.
+
+use thalweg::cublas::{self, Gemm};
+use thalweg::half::f16;
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        input a: [f32];
+        input b: [f16];
+        output c: [f32];
+        device dc: [f32];
+        stage load { copy a -> da; copy b -> db; }
+        stage multiply { call cublas::gemm_out(Gemm::new(1, 1, 1), 1.0, &da, &db, out dc); }
+        stage store { copy dc -> c; }
+    }
+}
+
+fn main() {}

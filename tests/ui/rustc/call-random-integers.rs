@@ -1,0 +1,15 @@
+// Uniform numbers are wanted as integers.
+
+use thalweg::curand::{self, Philox};
+use thalweg::prelude::*;
+
+stream_pipeline! {
+    pipeline P {
+        output x: [u32];
+        device dx: [u32];
+        stage make { call curand::uniform(Philox::new(7), out dx); }
+        stage store { copy dx -> x; }
+    }
+}
+
+fn main() {}

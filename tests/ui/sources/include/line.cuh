@@ -1,0 +1,6 @@
+#pragma once
+
+struct Line {
+    float a;
+    float b;
+};
