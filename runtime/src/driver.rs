@@ -268,6 +268,10 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()>;
+    /// Whether the event's latest record is complete, or there is none.
+    /// # Safety
+    /// See the trait.
+    unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool>;
 
     /// Copies pinned host memory to the device, asynchronously.
     /// # Safety
@@ -344,6 +348,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// not be launched again, even if another allocation has the same address.
     fn freed_since(&self, _frees: u64) -> Option<Vec<Range<u64>>> {
         Some(Vec::new())
+    }
+
+    /// Whether it gets on by itself, so that the host may ask how far it is. The simulated device gets on while the host
+    /// waits.
+    fn polls(&self) -> bool {
+        !self.info().simulated
     }
 
     /// Whether each operation is waited for where it is enqueued, to find the one that fails. There are no graphs then.

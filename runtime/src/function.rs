@@ -99,27 +99,18 @@ impl Drop for OwnModule {
     }
 }
 
+/// CUDA's, for each axis.
+const GRID_LIMITS: [(&str, u32); 3] = [("grid.x", 2_147_483_647), ("grid.y", 65_535), ("grid.z", 65_535)];
+const BLOCK_LIMITS: [(&str, u32); 3] = [("block.x", 1024), ("block.y", 1024), ("block.z", 64)];
+
 /// Whether the device can launch this: CUDA's limits, whatever the device, and the device's own.
 pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
     let Grid { grid_dim: grid, block_dim: block, shared } = launch;
     let kernel = function.name;
     let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit);
-    let names = [
-        ("grid.x", "block.x", 2_147_483_647, 1024),
-        ("grid.y", "block.y", 65_535, 1024),
-        ("grid.z", "block.z", 65_535, 64),
-    ];
-    for (axis, (grid_name, block_name, grid_limit, block_limit)) in names.into_iter().enumerate() {
-        for (name, value, most) in
-            [(grid_name, grid[axis], grid_limit), (block_name, block[axis], block_limit)]
-        {
-            if value == 0 {
-                return limit(name, 0, 1);
-            }
-            if value > most {
-                return limit(name, value.into(), most.into());
-            }
-        }
+    for axis in 0..3 {
+        check_extent(kernel, grid[axis], GRID_LIMITS[axis])?;
+        check_extent(kernel, block[axis], BLOCK_LIMITS[axis])?;
     }
     let threads = volume(block);
     let most = u64::from(function.raw.max_threads_per_block);
@@ -142,6 +133,20 @@ pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), Erro
     Ok(())
 }
 
+#[inline]
+fn check_extent(
+    kernel: &'static str,
+    value: u32,
+    (name, most): (&'static str, u32),
+) -> Result<(), ErrorKind> {
+    match value {
+        0 => beyond(kernel, name, 0, 1),
+        _ if value > most => beyond(kernel, name, value.into(), most.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
 fn beyond(kernel: &'static str, what: &'static str, value: u64, limit: u64) -> Result<(), ErrorKind> {
     Err(ErrorKind::LaunchLimit { kernel, what, value, limit })
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::driver::{Access, DevicePtr, RawFunction, RawLaunch, Tag};
 
 /// A part of one of a recording's lists.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     start: u32,
     end: u32,
@@ -72,17 +72,15 @@ pub(crate) struct Kernel {
     pub block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub shared: u32,
+    /// Among [`Recording::sizes`].
     params: Part,
+    /// Of its parameters, one after another.
+    words: Part,
     accesses: Part,
 }
 
-/// The value of one kernel parameter.
-#[derive(Debug, Clone, Copy)]
-struct Param {
-    /// Among the words.
-    start: u32,
-    bytes: u32,
-}
+/// A part of a parameter's bytes. CUDA's vector types are aligned to 16 bytes at most.
+type Word = u128;
 
 /// Operations and their order. A node comes after nodes recorded before it only.
 #[derive(Debug, Default)]
@@ -90,9 +88,10 @@ pub(crate) struct Recording {
     nodes: Vec<Node>,
     after: Vec<u32>,
     patterns: Vec<u8>,
-    params: Vec<Param>,
-    /// The parameters' bytes, each aligned to 16 and filled up with zeros.
-    words: Vec<u128>,
+    /// Of the kernels' parameters, in bytes.
+    sizes: Vec<usize>,
+    /// The parameters' bytes, each filled up to whole words with zeros.
+    words: Vec<Word>,
     accesses: Vec<Access>,
 }
 
@@ -111,11 +110,11 @@ impl Recording {
 
     /// Forgets everything, but for the memory it took.
     pub fn clear(&mut self) {
-        let Self { nodes, after, patterns, params, words, accesses } = self;
+        let Self { nodes, after, patterns, sizes, words, accesses } = self;
         nodes.clear();
         after.clear();
         patterns.clear();
-        params.clear();
+        sizes.clear();
         words.clear();
         accesses.clear();
     }
@@ -144,26 +143,44 @@ impl Recording {
     /// # Safety
     /// Each of `params` points to as many initialised bytes as `sizes` says.
     pub unsafe fn launch(&mut self, launch: &RawLaunch<'_>) -> Work {
-        let RawLaunch { function, grid, block, shared, params, sizes, accesses, .. } = launch;
-        let (first_param, first_access) = (self.params.len(), self.accesses.len());
-        for (&param, &bytes) in params.iter().zip(*sizes) {
-            let start = self.words.len();
-            self.words.resize(start + bytes.div_ceil(size_of::<u128>()), 0);
-            let value = bytemuck::cast_slice_mut::<u128, u8>(&mut self.words[start..]);
-            // SAFETY: `param` has `bytes` initialised bytes, says the caller; `value` was made with room for them and is
-            // this recording's own.
-            unsafe { value.as_mut_ptr().copy_from_nonoverlapping(param.cast(), bytes) };
-            self.params.push(Param { start: start as u32, bytes: bytes as u32 });
+        let &RawLaunch { function, grid, block, shared, ref params, sizes, accesses, .. } = launch;
+        let (first_param, first_word) = (self.sizes.len(), self.words.len());
+        let first_access = self.accesses.len();
+        for (&param, &bytes) in params.iter().zip(sizes) {
+            // SAFETY: `param` has `bytes` initialised bytes, says the caller.
+            unsafe { self.push_value(param.cast(), bytes) };
         }
+        self.sizes.extend_from_slice(sizes);
         self.accesses.extend_from_slice(accesses);
         Work::Launch(Kernel {
-            function: *function,
-            grid: *grid,
-            block: *block,
-            shared: *shared,
-            params: Part::new(first_param, self.params.len()),
+            function,
+            grid,
+            block,
+            shared,
+            params: Part::new(first_param, self.sizes.len()),
+            words: Part::new(first_word, self.words.len()),
             accesses: Part::new(first_access, self.accesses.len()),
         })
+    }
+
+    /// Adds the words of a parameter. Most are a number or a pointer, for which no function need be called.
+    ///
+    /// # Safety
+    /// `value` points to `bytes` initialised bytes.
+    unsafe fn push_value(&mut self, value: *const u8, bytes: usize) {
+        match bytes {
+            // SAFETY: there are that many bytes.
+            4 => self.words.push(unsafe { word::<4>(value) }),
+            // SAFETY: as above.
+            8 => self.words.push(unsafe { word::<8>(value) }),
+            _ => {
+                let start = self.words.len();
+                self.words.resize(start + words_of(bytes), 0);
+                let place = bytemuck::cast_slice_mut::<Word, u8>(&mut self.words[start..]);
+                // SAFETY: `value` has that many bytes; `place` was made with room for them and is this recording's own.
+                unsafe { place.as_mut_ptr().copy_from_nonoverlapping(value, bytes) };
+            }
+        }
     }
 
     /// The nodes that `node` comes directly after.
@@ -183,25 +200,18 @@ impl Recording {
 
     /// Where a kernel's parameters are, as `cuLaunchKernel` takes them; valid as long as the recording is unchanged.
     pub fn param_pointers(&self, kernel: &Kernel) -> Vec<*mut c_void> {
-        let params = &self.params[kernel.params.range()];
-        let word = |param: &Param| self.words[param.start as usize..].as_ptr();
-        params.iter().map(|param| word(param).cast_mut().cast()).collect()
-    }
-
-    fn params(&self, kernel: &Kernel) -> impl Iterator<Item = (u32, &[u128])> {
-        self.params[kernel.params.range()].iter().map(|&Param { start, bytes }| {
-            let words = (bytes as usize).div_ceil(size_of::<u128>());
-            (bytes, &self.words[start as usize..start as usize + words])
-        })
-    }
-
-    /// Whether both have operations of the same kinds in the same order: then a graph of one can become one of the other.
-    pub fn same_topology(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Node, &Node)| {
-            self.after(a) == other.after(b)
-                && std::mem::discriminant(&a.work) == std::mem::discriminant(&b.work)
+        let mut next = kernel.words.range().start;
+        let pointer = |&bytes: &usize| {
+            let value = &self.words[next..];
+            next += words_of(bytes);
+            value.as_ptr().cast_mut().cast()
         };
-        self.len() == other.len() && self.nodes.iter().zip(&other.nodes).all(same)
+        self.sizes[kernel.params.range()].iter().map(pointer).collect()
+    }
+
+    /// The sizes and the words of a kernel's parameters.
+    fn params(&self, kernel: &Kernel) -> (&[usize], &[Word]) {
+        (&self.sizes[kernel.params.range()], &self.words[kernel.words.range()])
     }
 
     /// Whether a copy or fill uses memory in one of the ranges.
@@ -217,11 +227,25 @@ impl Recording {
         !ranges.is_empty() && self.nodes.iter().any(uses)
     }
 
-    /// The nodes that differ from those of a recording of the same topology.
-    pub fn changes(&self, other: &Self) -> Vec<u32> {
-        let pairs = self.nodes.iter().zip(&other.nodes).enumerate();
-        let changed = pairs.filter(|(_, (mine, theirs))| !self.same_work(mine, other, theirs));
-        changed.map(|(index, _)| index as u32).collect()
+    /// The nodes that differ from those of another recording; `None` if they are not of the same kinds in the same order,
+    /// so that a graph of one cannot become one of the other.
+    pub fn changes(&self, other: &Self) -> Option<Vec<u32>> {
+        // The lists lie one after another: each is the same if all are, and each is as long.
+        if self.len() != other.len() || self.after != other.after {
+            return None;
+        }
+        let same_params = self.sizes == other.sizes && self.words == other.words;
+        let mut changed = Vec::new();
+        for (index, (mine, theirs)) in self.nodes.iter().zip(&other.nodes).enumerate() {
+            let same_kind = std::mem::discriminant(&mine.work) == std::mem::discriminant(&theirs.work);
+            if mine.after != theirs.after || !same_kind {
+                return None;
+            }
+            if !self.same_work(mine, other, theirs, same_params) {
+                changed.push(index as u32);
+            }
+        }
+        Some(changed)
     }
 
     /// Whether a graph of `other` can become one of this by changing these nodes. Of a fill with more than one word that is
@@ -247,8 +271,9 @@ impl Recording {
         })
     }
 
-    fn same_work(&self, mine: &Node, other: &Self, theirs: &Node) -> bool {
-        match (mine.work, theirs.work) {
+    /// `same_params`: the kernels of both have the same parameters, one after another.
+    fn same_work(&self, mine: &Node, other: &Self, theirs: &Node, same_params: bool) -> bool {
+        match (&mine.work, &theirs.work) {
             (Work::Nothing, Work::Nothing) => true,
             (
                 Work::CopyToDevice { to, from, bytes },
@@ -265,15 +290,34 @@ impl Recording {
             (
                 Work::Fill { to, pattern, count },
                 Work::Fill { to: other_to, pattern: other_pattern, count: other_count },
-            ) => (to, self.pattern(pattern), count) == (other_to, other.pattern(other_pattern), other_count),
+            ) => {
+                (to, self.pattern(*pattern), count) == (other_to, other.pattern(*other_pattern), other_count)
+            }
             (Work::Launch(kernel), Work::Launch(other_kernel)) => {
                 let configuration = |k: &Kernel| (k.function.handle, k.grid, k.block, k.shared);
-                configuration(&kernel) == configuration(&other_kernel)
-                    && self.params(&kernel).eq(other.params(&other_kernel))
+                configuration(kernel) == configuration(other_kernel)
+                    && (same_params && kernel.params == other_kernel.params
+                        || self.params(kernel) == other.params(other_kernel))
             }
             _ => false,
         }
     }
+}
+
+/// How many words a parameter takes.
+fn words_of(bytes: usize) -> usize {
+    bytes.div_ceil(size_of::<Word>())
+}
+
+/// `N` bytes, at most a word's, filled up with zeros.
+///
+/// # Safety
+/// `value` points to that many initialised bytes.
+unsafe fn word<const N: usize>(value: *const u8) -> Word {
+    let mut bytes = [0; size_of::<Word>()];
+    // SAFETY: the caller's promise; bytes are aligned anywhere.
+    bytes[..N].copy_from_slice(unsafe { &*value.cast::<[u8; N]>() });
+    Word::from_ne_bytes(bytes)
 }
 
 #[cfg(test)]
@@ -315,6 +359,10 @@ mod tests {
         recording
     }
 
+    fn changes(new: &Recording, old: &Recording) -> Vec<u32> {
+        new.changes(old).expect("the same topology")
+    }
+
     #[test]
     fn memory_that_copies_and_fills_use() {
         let recording = recorded(10, &[1, 2], 3, (4, 5));
@@ -329,7 +377,7 @@ mod tests {
     #[test]
     fn a_fill_of_several_words_is_not_changed() {
         let first = recorded(10, &[1, 2], 3, (4, 5));
-        let can = |first: &Recording, second: Recording| second.can_replace(first, &second.changes(first));
+        let can = |first: &Recording, second: Recording| second.can_replace(first, &changes(&second, first));
         assert!(can(&first, recorded(11, &[1, 3], 4, (5, 4))));
         assert!(!can(&first, recorded(10, &[1, 2, 3], 3, (4, 5))));
         assert!(!can(&recorded(10, &[1; 6], 3, (4, 5)), recorded(10, &[2; 6], 3, (4, 5))));
@@ -339,8 +387,8 @@ mod tests {
     fn what_differs_is_found() {
         let first = recorded(10, &[1, 2], 3, (4, 5));
         let differing = |second: Recording| {
-            assert!(first.same_topology(&second) && second.same_topology(&first));
-            second.changes(&first)
+            assert_eq!(first.changes(&second), second.changes(&first));
+            changes(&second, &first)
         };
         assert_eq!(differing(recorded(10, &[1, 2], 3, (4, 5))), []);
         assert_eq!(differing(recorded(11, &[1, 2], 3, (4, 5))), [0]);
@@ -354,15 +402,15 @@ mod tests {
     fn another_order_or_kind_is_another_topology() {
         let first = recorded(10, &[1, 2], 3, (4, 5));
         // A fill of nothing has nothing to do.
-        assert!(!first.same_topology(&recorded(10, &[], 3, (4, 5))));
+        assert_eq!(first.changes(&recorded(10, &[], 3, (4, 5))), None);
         let mut chained = Recording::default();
         let a = chained.push(TAG, &[], copy(10));
         let fill = chained.fill(DevicePtr(512), &[1, 2], 3);
         let b = chained.push(TAG, &[a], fill);
-        assert!(!first.same_topology(&chained));
+        assert_eq!(first.changes(&chained), None);
         let launch = launch(&mut chained, 3, (4, 5));
         chained.push(TAG, &[b], launch);
-        assert!(!first.same_topology(&chained));
+        assert_eq!(first.changes(&chained), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Report {
     pub items: usize,
     /// Chunks they came in.
     pub chunks: usize,
-    /// Items in a chunk (the last one may have fewer).
+    /// Items in the largest chunk. The last one may have fewer, and where the chunk is `auto`, the first ones too.
     pub chunk: usize,
     /// Ring slots.
     pub depth: usize,
@@ -58,7 +58,8 @@ impl fmt::Display for Report {
             0 => write!(f, "no items")?,
             _ => {
                 let (of_items, of_chunks) = (plural(*items), plural(*chunks));
-                write!(f, "{items} item{of_items} in {chunks} chunk{of_chunks} of {chunk}")?;
+                let even = if items.div_ceil(*chunk) == *chunks { "" } else { "up to " };
+                write!(f, "{items} item{of_items} in {chunks} chunk{of_chunks} of {even}{chunk}")?;
             }
         }
         writeln!(f, ", depth {depth}{}", if *graph { ", in graphs" } else { "" })?;

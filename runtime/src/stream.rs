@@ -66,6 +66,12 @@ impl Event {
         // SAFETY: `raw` is live as long as `self` is, and of this driver.
         unsafe { self.device.driver().synchronize_event(self.raw) }
     }
+
+    /// Whether the latest record is complete, or there is none.
+    pub(crate) fn is_complete(&self) -> DriverResult<bool> {
+        // SAFETY: as above.
+        unsafe { self.device.driver().query_event(self.raw) }
+    }
 }
 
 impl Drop for Event {

@@ -544,6 +544,11 @@ CUresult cuEventSynchronize(Object *event) {
     return done(with(__func__, 'e', event), "cuEventSynchronize %s", NAME('e', event));
 }
 
+CUresult cuEventQuery(Object *event) {
+    begin();
+    return done(with(__func__, 'e', event), "cuEventQuery %s", NAME('e', event));
+}
+
 /* --- host functions --- */
 
 typedef struct { void (*function)(void *); void *argument; } HostFunction;

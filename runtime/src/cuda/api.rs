@@ -31,6 +31,8 @@ pub(super) const UNSUPPORTED_PTX_VERSION: u32 = 222;
 pub(super) const INVALID_SOURCE: u32 = 300;
 /// `CUDA_ERROR_NOT_FOUND`
 pub(super) const NOT_FOUND: u32 = 500;
+/// `CUDA_ERROR_NOT_READY`
+pub(super) const NOT_READY: u32 = 600;
 /// `CUDA_ERROR_NOT_SUPPORTED`
 pub(super) const NOT_SUPPORTED: u32 = 801;
 /// `CUDA_ERROR_MISALIGNED_ADDRESS`
@@ -63,6 +65,7 @@ functions! {
     fn cuEventDestroy_v2(event: CUevent);
     fn cuEventRecord(event: CUevent, stream: CUstream);
     fn cuEventSynchronize(event: CUevent);
+    fn cuEventQuery(event: CUevent);
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);

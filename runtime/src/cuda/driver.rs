@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUevent, CUstream};
 
-use super::api::Api;
+use super::api::{self, Api};
 use super::context::Context;
 use super::fill::fill;
 use super::freed::Freed;
@@ -235,6 +235,18 @@ impl Driver for Cuda {
         let outcome = unsafe { api.cuEventSynchronize(event_handle(event)) };
         self.host.waited(None, &outcome);
         outcome
+    }
+
+    unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the event is live.
+        match unsafe { api.cuEventQuery(event_handle(event)) } {
+            Err(error) if error.code == api::NOT_READY => Ok(false),
+            outcome => {
+                self.host.waited(None, &outcome);
+                outcome.map(|()| true)
+            }
+        }
     }
 
     unsafe fn copy_to_device(

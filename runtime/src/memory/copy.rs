@@ -1,45 +1,72 @@
-//! CPU copies on several threads.
+//! CPU copies.
 
-use rayon::prelude::*;
+use super::workers;
 
-/// What one CPU thread copies at a time. Smaller copies are not worth a second thread.
-const PIECE: usize = 256 << 10;
+/// What becomes of the CPU's caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As `memcpy` does it: what is written may stay in the cache, for a device to read it from there.
+    Cached,
+    /// What is written goes to memory, and nothing is read for it: for data that are larger than the cache.
+    PastCache,
+}
 
 /// Copies on several threads; done when it returns.
 ///
 /// # Safety
 /// As `copy_nonoverlapping`.
-pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    if bytes <= PIECE {
+pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, way: Way) {
+    // SAFETY: the caller's promise; the task is done when this returns.
+    let task = unsafe { workers::start(to, from, bytes, way) };
+    workers::finish(&task);
+}
+
+/// Copies on this thread.
+///
+/// # Safety
+/// As `copy_nonoverlapping`.
+pub(super) unsafe fn copy_with(way: Way, to: *mut u8, from: *const u8, bytes: usize) {
+    match way {
         // SAFETY: the caller's promise.
-        return unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+        Way::Cached => unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) },
+        // SAFETY: as above.
+        Way::PastCache => unsafe { copy_past_cache(to, from, bytes) },
     }
-    let (to, from) = (Shared(to), Shared(from.cast_mut()));
-    (0..bytes.div_ceil(PIECE)).into_par_iter().for_each(|piece| {
-        let start = piece * PIECE;
-        // SAFETY: pieces are disjoint and within `bytes`; the rest is the caller's promise. `for_each` returns when all
-        // are done.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                from.get().add(start),
-                to.get().add(start),
-                PIECE.min(bytes - start),
-            );
+}
+
+/// # Safety
+/// As `copy_nonoverlapping`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy_past_cache(to: *mut u8, from: *const u8, bytes: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+
+    /// A cache line.
+    const LINE: usize = 64;
+    const WORD: usize = size_of::<__m128i>();
+    let head = to.align_offset(LINE).min(bytes);
+    let lines = (bytes - head) / LINE;
+    let tail = head + lines * LINE;
+    // SAFETY: head, lines and tail are the whole range and no more. Every Intel and AMD processor of 64 bits has these
+    // instructions; the lines of `to` are aligned. The fence orders what was written like any other write.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, head);
+        for line in 0..lines {
+            let at = head + line * LINE;
+            let word = |index: usize| _mm_loadu_si128(from.add(at + index * WORD).cast());
+            let words = [word(0), word(1), word(2), word(3)];
+            for (index, word) in words.into_iter().enumerate() {
+                _mm_stream_si128(to.add(at + index * WORD).cast(), word);
+            }
         }
-    });
-}
-
-/// A pointer that rayon's threads may have.
-#[derive(Clone, Copy)]
-struct Shared(*mut u8);
-
-impl Shared {
-    fn get(self) -> *mut u8 {
-        self.0
+        _mm_sfence();
+        std::ptr::copy_nonoverlapping(from.add(tail), to.add(tail), bytes - tail);
     }
 }
 
-// SAFETY: see `copy`, its only user: each thread accesses its own piece.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}
+/// # Safety
+/// As `copy_nonoverlapping`.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_past_cache(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+}

@@ -8,8 +8,9 @@ mod host;
 mod pinned;
 mod pinned_slice;
 mod transfer;
+pub(crate) mod workers;
 
-pub(crate) use copy::copy;
+pub(crate) use copy::{Way, copy};
 pub(crate) use device::DeviceMemory;
 pub use device_buf::DeviceBuf;
 pub(crate) use device_buf::DeviceCore;

@@ -1,7 +1,7 @@
 //! Copies between host and device that are waited for.
 
 use super::PinnedCore;
-use super::copy::copy;
+use super::copy::{Way, copy};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult, Tag};
 use crate::error::DriverError;
@@ -92,14 +92,14 @@ impl Transfer<'_> {
             let host = unsafe { host.add(start) };
             if direction == Direction::In {
                 // SAFETY: `host` may be read, the piece has room and is not in use.
-                unsafe { copy(piece.ptr.as_ptr(), host, length) };
+                unsafe { copy(piece.ptr.as_ptr(), host, length, Way::Cached) };
             }
             // SAFETY: `device` has room, and the piece too; the caller of `pieces` keeps it if this cannot be waited for.
             unsafe { self.enqueue(device.offset(start), piece.ptr.as_ptr(), length, direction)? };
             self.stream.synchronize()?;
             if direction == Direction::Out {
                 // SAFETY: `host` may be written, and the copy into the piece has completed.
-                unsafe { copy(host, piece.ptr.as_ptr(), length) };
+                unsafe { copy(host, piece.ptr.as_ptr(), length, Way::PastCache) };
             }
             self.device.driver().host_copied(length);
         }

@@ -77,11 +77,12 @@ pub struct Call<'p, 'a> {
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
+        let (hosts, buffers) = (pipeline.plan.hosts.len(), pipeline.plan.buffers.len());
         Self {
             pipeline,
-            host_shapes: Vec::new(),
-            hosts: Vec::new(),
-            buffers: Vec::new(),
+            host_shapes: Vec::with_capacity(hosts),
+            hosts: Vec::with_capacity(hosts),
+            buffers: Vec::with_capacity(buffers),
             shared: Vec::new(),
             in_place: Vec::new(),
             items: None,
@@ -237,9 +238,9 @@ impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
         let plan = self.pipeline.plan;
         let too_short = |host, len, shape: &Shape| {
-            let short = shape.per_chunk && len / shape.per_item < chunks;
-            let kind = ErrorKind::PerChunkLength { host, len, chunks, per_chunk: shape.per_item };
-            short.then(|| Error::new(kind))
+            let per_chunk = shape.per_item;
+            let short = shape.per_chunk && len / per_chunk < chunks;
+            short.then(|| Error::new(ErrorKind::PerChunkLength { host, len, chunks, per_chunk }))
         };
         for (index, (source, shape)) in self.hosts.iter().zip(&self.host_shapes).enumerate() {
             if let Some(error) = too_short(plan.hosts[index].name, source.len, shape) {

@@ -6,10 +6,10 @@ use super::call::{Buffer, Host};
 use super::halo::Window;
 use super::operation::Operation;
 use super::shape::{BufferPlace, Shape};
-use super::staging::{Delivery, Slot};
+use super::staging::{Delivery, Slot, Staging};
 use crate::driver::DevicePtr;
 use crate::error::{ErrorKind, Result};
-use crate::memory::{HostMemory, copy};
+use crate::memory::{HostMemory, Way, copy};
 use crate::plan::{OperationKind, OperationPlan};
 
 impl Operation<'_> {
@@ -31,11 +31,9 @@ impl Operation<'_> {
                 }
                 HostMemory::Pageable(data) => {
                     self.deliver(from.index)?;
+                    // SAFETY: as above.
+                    self.fill_slot(unsafe { data.add(start) }, bytes)?;
                     self.with_slot(bytes, |slot| {
-                        // SAFETY: as above; the argument is borrowed by the run, and the slot has room for `bytes` and
-                        // is not in use by the device: `with_slot` has waited.
-                        unsafe { copy(slot.ptr(), data.add(start), bytes) };
-                        self.device().driver().host_copied(bytes);
                         self.copy_to_device(to, slot.ptr(), bytes)?;
                         self.staged(slot, None)
                     })?;
@@ -56,7 +54,7 @@ impl Operation<'_> {
                 // is an `input`. The slot has room for all of them and is not in use by the device.
                 unsafe {
                     window.make_before(slot.ptr(), *data);
-                    copy(slot.ptr().add(before), data.add(window.first_byte()), inside);
+                    copy(slot.ptr().add(before), data.add(window.first_byte()), inside, Way::Cached);
                     window.make_after(slot.ptr().add(before + inside), *data);
                 }
                 self.device().driver().host_copied(before + inside + after);
@@ -110,6 +108,7 @@ impl Operation<'_> {
                     let to = unsafe { data.add(start) };
                     self.staged(slot, Some(Delivery { chunk: self.chunk.index, to, bytes }))
                 })?;
+                self.run.staging.borrow_mut().is_due(self.index, self.slot, self.chunk.index);
             }
         }
         self.run.totals.borrow_mut().to_host += bytes as u64;
@@ -148,10 +147,8 @@ impl Operation<'_> {
         }
         let mut staging = self.run.staging.borrow_mut();
         for (index, earlier) in self.run.plan.operations.iter().enumerate().take(self.index) {
-            if is_earlier(earlier)
-                && let Some(slot) = staging.slot(index, self.slot)
-            {
-                self.settle(slot, index)?;
+            if is_earlier(earlier) && staging.slot(index, self.slot).is_some() {
+                self.settle(&mut staging, index)?;
             }
         }
         Ok(())
@@ -164,31 +161,51 @@ impl Operation<'_> {
         for (index, earlier) in self.run.plan.operations[..self.index].iter().enumerate() {
             if earlier.conditional
                 && matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host)
-                && let Some(slot) = staging.slot(index, self.slot)
-                && slot.owes_before(self.chunk.index)
+                && staging.slot(index, self.slot).is_some_and(|slot| slot.owes_before(self.chunk.index))
             {
-                self.settle(slot, index)?;
+                self.settle(&mut staging, index)?;
             }
         }
         Ok(())
     }
 
+    /// Copies `bytes` of pageable data into this operation's staging slot, if that was not done ahead.
+    fn fill_slot(&self, from: *const u8, bytes: usize) -> Result<()> {
+        let mut staging = self.run.staging.borrow_mut();
+        let chunk = self.chunk.index;
+        if !self.slot_with_room(&mut staging, bytes)?.has(chunk) {
+            self.settle(&mut staging, self.index)?;
+            // SAFETY: the range is this chunk's part of the argument, which the run has borrowed; nothing delivers to it
+            // any more, and `execute` waits for the copy however the run ends. The slot has room and is idle.
+            unsafe { self.slot_with_room(&mut staging, bytes)?.fill(chunk, from, bytes) };
+            staging.has_read(self.index, chunk + 1);
+        }
+        while !self.slot_with_room(&mut staging, bytes)?.is_filled() {
+            self.run.attend(&mut staging).map_err(|error| self.failed(error))?;
+        }
+        self.device().driver().host_copied(bytes);
+        Ok(())
+    }
+
+    fn slot_with_room<'s>(&self, staging: &'s mut Staging, bytes: usize) -> Result<&'s mut Slot> {
+        match staging.slot(self.index, self.slot).filter(|slot| slot.bytes() >= bytes) {
+            Some(slot) => Ok(slot),
+            None => self.fail(ErrorKind::Skipped),
+        }
+    }
+
     /// Hands `enqueue` this operation's staging slot once the device is done with it.
     fn with_slot(&self, bytes: usize, enqueue: impl FnOnce(&mut Slot) -> Result<()>) -> Result<()> {
         let mut staging = self.run.staging.borrow_mut();
-        let Some(slot) = staging.slot(self.index, self.slot).filter(|slot| slot.bytes() >= bytes) else {
-            return self.fail(ErrorKind::Skipped);
-        };
-        self.settle(slot, self.index)?;
+        self.slot_with_room(&mut staging, bytes)?;
+        self.settle(&mut staging, self.index)?;
         self.run.totals.borrow_mut().staged += bytes as u64;
-        enqueue(slot)
+        enqueue(self.slot_with_room(&mut staging, bytes)?)
     }
 
-    /// Waits until the device is done with the slot of an operation, and counts what is delivered from it.
-    fn settle(&self, slot: &mut Slot, operation: usize) -> Result<()> {
-        let delivered = self.run.settle(slot, self.slot).map_err(|error| self.failed(error))?;
-        self.run.totals.borrow_mut().arrived[operation] += usize::from(delivered);
-        Ok(())
+    /// Waits until the device is done with the slot of an operation, and what was in it has been delivered.
+    fn settle(&self, staging: &mut Staging, operation: usize) -> Result<()> {
+        self.run.settle(staging, operation, self.slot).map_err(|error| self.failed(error))
     }
 
     /// The device's copy from or to `slot` is enqueued: marks where it is done.

@@ -11,9 +11,9 @@ use super::run::Run;
 use super::shape::Shape;
 use super::shared::Shared;
 use super::{ChunkSize, Drained, explain, place_of};
-use crate::error::{DriverError, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
-use crate::plan::{OperationKind, Plan};
+use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
 
 impl Call<'_, '_> {
@@ -24,7 +24,7 @@ impl Call<'_, '_> {
     ///
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
-    pub fn run(self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Report> {
+    pub fn run(mut self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Report> {
         let plan = self.pipeline.plan;
         if self.pipeline.poisoned {
             return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
@@ -37,35 +37,35 @@ impl Call<'_, '_> {
         }
         self.check_copies()?;
         let items = self.items();
-        let chunk = self.chunk(chunk)?.min(items.max(1));
-        let chunks = items.div_ceil(chunk);
+        let cut = self.cut(chunk)?;
+        let (chunk, chunks) = (cut.largest(), cut.chunks());
         self.check_per_chunk(chunks)?;
         let slots = self.pipeline.depth.min(chunks);
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
-        let call = self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, host_shapes, hosts, buffers, shared, in_place, .. } = call;
+        self.reserve_ring(chunk, slots, true)?;
+        let Call { pipeline, host_shapes, hosts, buffers, shared, in_place, .. } = self;
         pipeline.staging.reset();
-        let staged = staged_bytes(plan, &hosts, &host_shapes, chunk);
-        let staging_name = |operation: usize| plan.operations[operation].text;
-        pipeline
-            .staging
-            .reserve(&pipeline.device, &staged, slots, staging_name)
-            .map_err(|error| error.at(pipeline.place()))?;
+        let slot_bytes = |operation| staged_bytes(operation, &hosts, &host_shapes, chunk);
+        let stages = plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
+        if stages {
+            let sizes: Vec<_> = plan.operations.iter().map(slot_bytes).collect();
+            let name = |operation: usize| plan.operations[operation].text;
+            let reserved = pipeline.staging.reserve(&pipeline.device, &sizes, slots, name);
+            reserved.map_err(|error| error.at(pipeline.place()))?;
+        }
 
-        let cover = Cover::new(plan, staged.iter().any(Option::is_some));
+        let cover = Cover::new(plan, stages);
         let lanes = match cover {
             Cover::Run => 1,
             Cover::Chunk { .. } => slots,
         };
         // Where each operation is waited for, a graph would hide which one failed.
-        let recorder = if pipeline.graph && slots > 0 && !pipeline.device.driver().is_synchronous() {
-            let reserved = pipeline.graphs.reserve(&pipeline.device, lanes);
-            reserved.map_err(|error| explain(plan, error))?;
-            let graphs = std::mem::take(&mut pipeline.graphs);
-            Some(Recorder::new(&pipeline.device, graphs, cover, pipeline.depth))
-        } else {
-            None
-        };
+        let records = slots > 0 && !pipeline.device.driver().is_synchronous();
+        if let Some(graphs) = pipeline.graphs.as_mut().filter(|_| records) {
+            graphs.reserve(&pipeline.device, lanes).map_err(|error| explain(plan, error))?;
+        }
+        let recorder = |graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth);
+        let recorder = pipeline.graphs.take_if(|_| records).map(recorder).map(RefCell::new);
 
         // What the run shares is copied by the plan's first stream.
         let graphs_only = recorder.is_some() && shared.is_empty();
@@ -73,10 +73,12 @@ impl Call<'_, '_> {
         let start = pipeline.device.driver().clock();
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
-        let arguments = (&*buffers, &*in_place);
+        let buffers = (&*buffers, &*in_place);
         let graph = recorder.is_some();
         let resources = (&staging, &symbols);
-        let run = Run::new(pipeline, resources, &hosts, &host_shapes, arguments, [items, chunk], recorder);
+        let ahead = if stages { read_ahead(plan, &hosts, &host_shapes) } else { Vec::new() };
+        let queue = recorder.as_ref();
+        let run = Run::new(pipeline, resources, (&hosts, &host_shapes), buffers, cut, queue, &ahead);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&shared)?;
             body(&run)?;
@@ -84,11 +86,14 @@ impl Call<'_, '_> {
         }));
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
-        let (mut totals, functions, graphs) = run.into_parts();
-        pipeline.graphs = graphs.unwrap_or(std::mem::take(&mut pipeline.graphs));
+        let (mut totals, functions) = run.into_parts();
+        if let Some(recorder) = recorder {
+            pipeline.graphs = Some(recorder.into_inner().into_graphs());
+        }
         pipeline.staging = staging.into_inner();
         pipeline.symbols = symbols.into_inner();
         let mut drained = pipeline.drain(graphs_only);
+        pipeline.staging.finish(&pipeline.device);
         let failure = functions.finish();
         if let Drained::Clean = drained {
             // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
@@ -98,6 +103,8 @@ impl Call<'_, '_> {
             if let (Ok(Ok(())), None) = (&outcome, &failure) {
                 drained = pipeline.give_back(&shared, &mut totals);
             }
+        } else {
+            totals.note_arrivals(&pipeline.staging);
         }
         if let Drained::Lost(_) = drained {
             pipeline.poison();
@@ -110,24 +117,15 @@ impl Call<'_, '_> {
         }
         std::mem::forget(must_drain);
         pipeline.staging.reset();
-        pipeline.graphs.rest();
+        pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 
-        let on_device = match drained {
-            Drained::Clean => None,
-            Drained::Failed(error) | Drained::Lost(error) => Some(error),
-        };
         let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
-        let error = first_error(plan, enqueued, on_device).or_else(|| {
-            let Failure { operation, chunk, .. } = *failure.as_ref()?;
-            let place = place_of(plan, operation, Some(chunk as u64));
-            Some(Error::new(failure?.kind(plan)).at(place))
-        });
-        match error {
-            Some(error) => Err(error.with_complete(totals.complete(plan, lacking, chunk, items))),
+        match first_error(plan, enqueued, drained, failure) {
+            Some(error) => Err(error.with_complete(totals.complete(plan, lacking, cut))),
             None => Ok(Report {
                 pipeline: plan.pipeline,
                 device: pipeline.device.name().to_owned(),
@@ -155,10 +153,24 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// The error to report of those that enqueuing and waiting gave.
-fn first_error(plan: &'static Plan, enqueued: Result<()>, on_device: Option<DriverError>) -> Option<Error> {
+/// The error to report of those that enqueuing, waiting and the functions gave.
+fn first_error(
+    plan: &'static Plan,
+    enqueued: Result<()>,
+    drained: Drained,
+    failure: Option<Failure>,
+) -> Option<Error> {
+    let on_device = match drained {
+        Drained::Clean => None,
+        Drained::Failed(error) | Drained::Lost(error) => Some(error),
+    };
     match (enqueued.err(), on_device) {
-        (None, on_device) => on_device.map(|error| explain(plan, error)),
+        (None, None) => {
+            let failure = failure?;
+            let place = place_of(plan, failure.operation, Some(failure.chunk as u64));
+            Some(Error::new(failure.kind(plan)).at(place))
+        }
+        (None, Some(error)) => Some(explain(plan, error)),
         // A later call merely noticed a failure whose origin the device can tell.
         (Some(noticed), Some(error))
             if matches!(noticed.kind(), ErrorKind::Driver(_)) && error.tag.is_some() =>
@@ -171,9 +183,27 @@ fn first_error(plan: &'static Plan, enqueued: Result<()>, on_device: Option<Driv
     }
 }
 
-/// For each operation the bytes of its staging slot, if the CPU has a part in its copy.
-fn staged_bytes(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape], chunk: usize) -> Vec<Option<usize>> {
-    let stages = |operation: &crate::plan::OperationPlan| match operation.kind {
+/// The operations whose pageable data can be read before the chunk is there, each with its argument: all that are enqueued
+/// for every chunk, from data that nothing before them in a chunk has written.
+fn read_ahead(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape]) -> Vec<(usize, usize)> {
+    let ahead = |(index, operation): (usize, &OperationPlan)| {
+        let OperationKind::Upload { host, .. } = operation.kind else { return None };
+        let is_pageable = matches!(hosts.get(host)?.memory, HostMemory::Pageable(_));
+        let writes = |earlier: &OperationPlan| matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host);
+        let waits = operation.conditional || plan.operations[..index].iter().any(writes);
+        (is_pageable && !waits && shapes[host].halo == 0).then_some((index, host))
+    };
+    plan.operations.iter().enumerate().filter_map(ahead).collect()
+}
+
+/// The bytes of an operation's staging slot, if the CPU has a part in its copy.
+fn staged_bytes(
+    operation: &OperationPlan,
+    hosts: &[HostSource<'_>],
+    shapes: &[Shape],
+    chunk: usize,
+) -> Option<usize> {
+    match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
             let shape = shapes[host];
             match hosts.get(host)?.memory {
@@ -183,6 +213,5 @@ fn staged_bytes(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape], chunk: 
             }
         }
         _ => None,
-    };
-    plan.operations.iter().map(stages).collect()
+    }
 }

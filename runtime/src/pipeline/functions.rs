@@ -42,7 +42,8 @@ impl Failure {
 /// The functions of one run.
 #[derive(Default)]
 pub(super) struct Functions {
-    failure: Arc<Mutex<Option<Failure>>>,
+    /// Made for the first function.
+    failure: Option<Arc<Mutex<Option<Failure>>>>,
     callbacks: Option<Callbacks>,
 }
 
@@ -63,7 +64,7 @@ impl Functions {
             // It does not unwind.
             let _ = thread.join();
         }
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.failure?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Where callbacks are sent to.
@@ -88,11 +89,11 @@ impl Functions {
     /// `call`, such that it does not unwind, and what fails is noted. After a failure nothing more is called: it would
     /// work on what the one that failed has left.
     fn guarded<R: Outcome>(
-        &self,
+        &mut self,
         operation: &Operation<'_>,
         call: impl FnOnce() -> R + Send + 'static,
     ) -> HostJob {
-        let failure = Arc::clone(&self.failure);
+        let failure = Arc::clone(self.failure.get_or_insert_default());
         let is_host = matches!(operation.plan().kind, OperationKind::Host { .. });
         let (operation, chunk) = (operation.index, operation.chunk.index);
         // No output waits for a callback.
@@ -239,7 +240,7 @@ impl<'r> Operation<'r> {
         // not overlap where one is written. When the stream gets here, everything that conflicts with this has
         // completed; nothing conflicting starts until the stream goes on, after this has returned.
         let call = move || function(unsafe { memory.slices() });
-        let job = self.run.functions.borrow().guarded(self, call);
+        let job = self.run.functions.borrow_mut().guarded(self, call);
         self.direct(|stream| {
             // SAFETY: the stream lives as long as the run, and so does the memory.
             unsafe { self.device().driver().host(job, &accesses, stream, self.tag()) }

@@ -5,13 +5,12 @@
 //! is all that ring slots ask for; where a chunk is handed something by the one before, its stream waits for that. Graphs
 //! are kept in [`Graphs`].
 
-use std::collections::HashMap;
-
 use super::kept::{Graphs, prepared};
+use super::recorded::Recorded;
 use super::staging::Delivery;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult, HostBody, RawEvent, RawLaunch, RawStream, Tag};
-use crate::graph::{Recording, Work};
+use crate::graph::Work;
 use crate::plan::{BufferKind, Distance, OperationKind, Plan};
 
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
@@ -68,14 +67,9 @@ pub(super) struct Recorder {
     device: Device,
     cover: Cover,
     depth: usize,
-    graphs: Graphs,
-    nodes: Recording,
+    graphs: Box<Graphs>,
     /// Of the launches, on the simulated device.
     bodies: Vec<HostBody>,
-    /// For each stream the nodes that its next one comes after.
-    streams: Vec<(RawStream, Vec<u32>)>,
-    /// For each event the nodes that it stands for.
-    events: HashMap<RawEvent, Vec<u32>>,
     launched: Launched,
     /// The chunk of what was recorded last.
     chunk: usize,
@@ -88,16 +82,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(device: &Device, graphs: Graphs, cover: Cover, depth: usize) -> Self {
+    pub(super) fn new(device: &Device, graphs: Box<Graphs>, cover: Cover, depth: usize) -> Self {
         Self {
             device: device.clone(),
             cover,
             depth,
             graphs,
-            nodes: Recording::default(),
             bodies: Vec::new(),
-            streams: Vec::new(),
-            events: HashMap::new(),
             launched: Launched::default(),
             chunk: 0,
             position: 0,
@@ -106,7 +97,7 @@ impl Recorder {
         }
     }
 
-    pub(super) fn into_graphs(self) -> Graphs {
+    pub(super) fn into_graphs(self) -> Box<Graphs> {
         self.graphs
     }
 
@@ -115,23 +106,25 @@ impl Recorder {
         (self.cover != Cover::Run).then_some(self.chunk as u64)
     }
 
-    /// Whether what was recorded is to be launched before anything of this chunk.
-    pub(super) fn ends_before(&self, chunk: usize) -> bool {
-        let full = match self.cover {
-            Cover::Run => self.nodes.len() >= GRAPH_NODES,
-            Cover::Chunk { .. } => true,
-        };
-        chunk != self.chunk && full
+    /// Whether what was recorded last is of this chunk.
+    pub(super) fn is_at(&self, chunk: usize) -> bool {
+        self.chunk == chunk
     }
 
-    /// What follows is of this chunk.
+    /// Whether what was recorded is to be launched before anything of another chunk.
+    pub(super) fn is_full(&self) -> bool {
+        match self.cover {
+            Cover::Run => self.graphs.recorded.nodes.len() >= GRAPH_NODES,
+            Cover::Chunk { .. } => true,
+        }
+    }
+
+    /// What follows is of another chunk, this one.
     pub(super) fn begin(&mut self, chunk: usize) {
-        if chunk != self.chunk {
-            self.chunk = chunk;
-            if self.cover != Cover::Run {
-                self.position = 0;
-                self.placed = false;
-            }
+        self.chunk = chunk;
+        if self.cover != Cover::Run {
+            self.position = 0;
+            self.placed = false;
         }
     }
 
@@ -157,22 +150,8 @@ impl Recorder {
         }
     }
 
-    fn push(&mut self, stream: RawStream, tag: Tag, work: Work) {
-        let index = match self.streams.iter().position(|(known, _)| *known == stream) {
-            Some(index) => index,
-            None => {
-                self.streams.push((stream, Vec::new()));
-                self.streams.len() - 1
-            }
-        };
-        let tail = &mut self.streams[index].1;
-        let node = self.nodes.push(tag, tail, work);
-        tail.clear();
-        tail.push(node);
-    }
-
     pub(super) fn copy(&mut self, stream: RawStream, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
-        self.push(stream, tag, if bytes == 0 { Work::Nothing } else { work });
+        self.graphs.recorded.push(stream, tag, if bytes == 0 { Work::Nothing } else { work });
         Ok(())
     }
 
@@ -184,30 +163,17 @@ impl Recorder {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()> {
-        let work = self.nodes.fill(to, pattern, count);
-        self.push(stream, tag, work);
+        let work = self.graphs.recorded.nodes.fill(to, pattern, count);
+        self.graphs.recorded.push(stream, tag, work);
         Ok(())
     }
 
     pub(super) fn record(&mut self, event: RawEvent, stream: RawStream) {
-        let stands_for = self.events.entry(event).or_default();
-        stands_for.clear();
-        if let Some((_, tail)) = self.streams.iter().find(|(known, _)| *known == stream) {
-            stands_for.extend_from_slice(tail);
-        }
+        self.graphs.recorded.record(event, stream);
     }
 
     pub(super) fn wait(&mut self, stream: RawStream, event: RawEvent) {
-        let Some(stands_for) = self.events.get(&event).filter(|nodes| !nodes.is_empty()) else { return };
-        let Some((_, tail)) = self.streams.iter_mut().find(|(known, _)| *known == stream) else {
-            self.streams.push((stream, stands_for.clone()));
-            return;
-        };
-        for &node in stands_for {
-            if !tail.contains(&node) {
-                tail.push(node);
-            }
-        }
+        self.graphs.recorded.wait(stream, event);
     }
 
     /// # Safety
@@ -217,8 +183,8 @@ impl Recorder {
             self.bodies.push((launch.host)());
         }
         // SAFETY: the caller's promise.
-        let work = unsafe { self.nodes.launch(launch) };
-        self.push(stream, tag, work);
+        let work = unsafe { self.graphs.recorded.nodes.launch(launch) };
+        self.graphs.recorded.push(stream, tag, work);
     }
 
     /// Launches what was recorded since the last time.
@@ -227,14 +193,12 @@ impl Recorder {
     /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's untouched.
     pub(super) unsafe fn launch(&mut self) -> DriverResult<Launched> {
         let launched = std::mem::take(&mut self.launched);
-        if !self.nodes.is_empty() {
+        if !self.graphs.recorded.nodes.is_empty() {
             // SAFETY: the caller's promise.
             let result = unsafe { self.launch_nodes() };
             // Whether it went well or not, what follows is another graph, after this one in its stream's order.
-            self.nodes.clear();
+            self.graphs.recorded.clear();
             self.bodies.clear();
-            self.streams.iter_mut().for_each(|(_, tail)| tail.clear());
-            self.events.values_mut().for_each(Vec::clear);
             result?;
         }
         Ok(launched)
@@ -245,10 +209,10 @@ impl Recorder {
     unsafe fn launch_nodes(&mut self) -> DriverResult<()> {
         self.place()?;
         let lane = self.lane();
-        let Self { device, cover, graphs, nodes, bodies, position, .. } = self;
+        let Self { device, cover, graphs, bodies, position, .. } = self;
         let driver = device.driver();
         let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
-        let Graphs { lanes, retired } = graphs;
+        let Graphs { lanes, retired, recorded: Recorded { nodes, .. } } = &mut **graphs;
         let lane = &mut lanes[lane];
         let stream = lane.stream.raw;
         // Out of its place until it is launched: what fails on the way is not used again.

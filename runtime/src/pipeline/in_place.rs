@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::call::{Buffer, Call};
+use super::place_of_buffer;
 use super::shape::{BufferPlace, BufferShape, Shape};
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr};
@@ -167,26 +168,28 @@ impl<'a> Call<'_, 'a> {
     fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace<'a>>) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
-        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        let refused = |kind| Error::new(kind).at(place);
+        let plan = self.pipeline.plan;
+        let name = plan.buffers[index].name;
+        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
         let shape = Shape::new(name, size, edge).map_err(refused)?;
-        let data = self.usable_in_place(data)?;
+        let data = data.ok_or_else(|| refused(ErrorKind::Skipped))?;
+        self.check_in_place(&data)?;
         self.count(name, shape, data.len).map_err(refused)?;
         let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
         self.in_place.push(data);
         Ok(self.push(BufferShape { shape, place }))
     }
 
-    /// The argument that the next buffer is, if this device may use it as the plan says.
-    pub(super) fn usable_in_place(&self, data: Option<InPlace<'a>>) -> Result<InPlace<'a>> {
+    /// Whether this device may use the argument that the next buffer is as the plan says.
+    pub(super) fn check_in_place(&self, data: &InPlace<'a>) -> Result<()> {
         let index = self.buffers.len();
-        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
-        let refused = |kind| Error::new(kind).at(self.pipeline.place_of_buffer(index));
+        let plan = self.pipeline.plan;
+        let BufferPlan { name, kind, .. } = plan.buffers[index];
+        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
         let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
-        let Some(data) = data.filter(|data| data.writable || !writes) else {
+        if writes && !data.writable {
             return Err(refused(ErrorKind::Skipped));
-        };
-        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
-        Ok(data)
+        }
+        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)
     }
 }

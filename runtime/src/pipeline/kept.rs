@@ -1,5 +1,6 @@
 //! [`Graphs`]: the graphs of a pipeline, kept from run to run.
 
+use super::recorded::Recorded;
 use crate::device::Device;
 use crate::driver::{DriverResult, RawGraph};
 use crate::graph::Recording;
@@ -53,7 +54,7 @@ pub(super) struct Lane {
     /// Whether `done` stands for a launch that has not been waited for.
     pub(super) in_flight: bool,
     /// In the order in which a run, or a chunk, launches them.
-    pub(super) kept: Vec<Option<Kept>>,
+    pub(super) kept: Vec<Option<Box<Kept>>>,
 }
 
 /// The graphs of a pipeline, kept from run to run.
@@ -65,6 +66,8 @@ pub(super) struct Graphs {
     pub(super) lanes: Vec<Lane>,
     /// Replaced in this run, perhaps while they were under way.
     pub(super) retired: Vec<Graph>,
+    /// Of the run; empty between runs.
+    pub(super) recorded: Recorded,
 }
 
 impl Graphs {
@@ -85,6 +88,7 @@ impl Graphs {
     /// The run is over, and its graphs with it.
     pub(super) fn rest(&mut self) {
         self.retired.clear();
+        self.recorded.clear();
         self.lanes.iter_mut().for_each(|lane| lane.in_flight = false);
     }
 
@@ -101,13 +105,14 @@ impl Graphs {
 /// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
 pub(super) unsafe fn prepared(
     device: &Device,
-    kept: Option<Kept>,
+    kept: Option<Box<Kept>>,
     nodes: &Recording,
     retired: &mut Vec<Graph>,
-) -> DriverResult<Kept> {
+) -> DriverResult<Box<Kept>> {
     if let Some(mut kept) = kept {
-        if kept.is_fresh(device) && nodes.same_topology(&kept.nodes) {
-            let changed = nodes.changes(&kept.nodes);
+        if kept.is_fresh(device)
+            && let Some(changed) = nodes.changes(&kept.nodes)
+        {
             if changed.is_empty() {
                 return Ok(kept);
             }
@@ -128,5 +133,5 @@ pub(super) unsafe fn prepared(
     let frees = device.driver().frees();
     // SAFETY: the caller's promise.
     let raw = unsafe { device.driver().build_graph(nodes)? };
-    Ok(Kept { graph: Graph { device: device.clone(), raw }, nodes: Recording::default(), frees })
+    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes: Recording::default(), frees }))
 }

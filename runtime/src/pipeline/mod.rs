@@ -2,6 +2,7 @@
 
 mod call;
 mod copies;
+mod cut;
 mod enqueue;
 mod execute;
 mod functions;
@@ -12,6 +13,7 @@ mod kept;
 mod operation;
 mod options;
 mod queue;
+mod recorded;
 mod ring;
 mod room;
 mod run;
@@ -50,12 +52,6 @@ use staging::Staging;
 use state::States;
 use symbols::Symbols;
 
-/// Bytes of the largest buffer's ring slot when the chunk is `auto`.
-///
-/// Large enough that the link's bandwidth and not the enqueuing decides (8 MiB take 0.16 ms at 50 GB/s), small enough
-/// that filling and emptying the pipeline is a small part of a run.
-const AUTO_SLOT_BYTES: usize = 8 << 20;
-
 /// Ring slots of a pipeline that does not say: one being filled, one computed on, one emptied.
 pub const AUTO_DEPTH: usize = 3;
 
@@ -91,9 +87,8 @@ pub struct Pipeline {
     poisoned: bool,
     /// Bytes of device memory that the ring may take.
     budget: Option<usize>,
-    /// Whether runs launch graphs.
-    graph: bool,
-    graphs: Graphs,
+    /// If runs launch graphs. A run takes them until everything is enqueued.
+    graphs: Option<Box<Graphs>>,
     /// After the graphs, which know the modules' kernels.
     symbols: Symbols,
 }
@@ -145,8 +140,7 @@ impl Pipeline {
             staging: Staging::default(),
             poisoned: false,
             budget: chosen_budget,
-            graph,
-            graphs: Graphs::default(),
+            graphs: graph.then(Box::default),
             symbols: Symbols::default(),
         })
     }
@@ -161,7 +155,7 @@ impl Pipeline {
     /// Lets runs launch graphs in place of single operations.
     #[must_use]
     pub fn with_graph(mut self) -> Self {
-        self.graph = true;
+        self.graphs.get_or_insert_default();
         self
     }
 
@@ -205,8 +199,7 @@ impl Pipeline {
 
     /// Where a buffer is declared.
     fn place_of_buffer(&self, buffer: usize) -> Place {
-        let BufferPlan { line, column, .. } = self.plan.buffers[buffer];
-        Place { site: Some(Site { file: self.plan.file, line, column }), ..self.place() }
+        place_of_buffer(self.plan, buffer)
     }
 
     /// Waits for every stream that may be in use, whatever happens on the way. `graphs_only`: nothing was enqueued but
@@ -214,7 +207,7 @@ impl Pipeline {
     fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
         let streams = if graphs_only { &[] } else { &self.streams[..] };
-        for stream in streams.iter().chain(self.graphs.streams()).chain(self.symbols.streams()) {
+        for stream in streams.iter().chain(self.graph_streams()).chain(self.symbols.streams()) {
             if let Err(failed) = stream.synchronize() {
                 error.get_or_insert(failed);
             }
@@ -222,9 +215,14 @@ impl Pipeline {
         let Some(error) = error else { return Drained::Clean };
         // A device that can still be waited for answers now that everything has been; one that has failed for good
         // says so again, and then nothing is known of its copies.
-        let mut all = self.streams.iter().chain(self.graphs.streams()).chain(self.symbols.streams());
+        let mut all = self.streams.iter().chain(self.graph_streams()).chain(self.symbols.streams());
         let quiet = all.all(|stream| stream.synchronize().is_ok());
         if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
+    }
+
+    /// The streams that graphs are launched on.
+    fn graph_streams(&self) -> impl Iterator<Item = &Stream> {
+        self.graphs.iter().flat_map(|graphs| graphs.streams())
     }
 
     /// Copies what is carried back to the caller. The device has completed everything.
@@ -253,7 +251,7 @@ impl Pipeline {
     fn poison(&mut self) {
         self.poisoned = true;
         std::mem::take(&mut self.ring).leak();
-        std::mem::take(&mut self.graphs).leak();
+        self.graphs.take().into_iter().for_each(|graphs| graphs.leak());
         std::mem::take(self.states()).leak();
         std::mem::take(&mut self.symbols).leak();
         self.staging.poison();
@@ -295,6 +293,12 @@ pub struct Settings<'a> {
 fn place_of_pipeline(plan: &'static Plan) -> Place {
     let Plan { pipeline, file, line, column, .. } = *plan;
     Place { pipeline: Some(pipeline), site: Some(Site { file, line, column }), ..Place::default() }
+}
+
+/// Where a buffer is declared.
+fn place_of_buffer(plan: &'static Plan, buffer: usize) -> Place {
+    let BufferPlan { line, column, .. } = plan.buffers[buffer];
+    Place { site: Some(Site { file: plan.file, line, column }), ..place_of_pipeline(plan) }
 }
 
 /// The place of one operation, of one chunk if that is known.

@@ -206,15 +206,13 @@ impl<'r> Operation<'r> {
 
     /// This chunk's part of a host argument: its first byte and its bytes.
     pub(super) fn host_range(&self, shape: Shape) -> (usize, usize) {
-        if shape.per_chunk {
-            return (self.chunk.index * shape.bytes(), shape.bytes());
-        }
-        (self.chunk.start * shape.bytes(), self.chunk.len * shape.bytes())
+        shape.range(self.chunk)
     }
 
     /// This chunk's slot of a buffer: its address and the bytes there are.
+    #[inline]
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
-        let shape = self.run.buffers[buffer];
+        let shape = &self.run.buffers[buffer];
         match shape.place {
             BufferPlace::Shared(_) => self.run.ring.slot(buffer, 0),
             BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer, self.slot),
@@ -238,10 +236,17 @@ impl<'r> Operation<'r> {
     /// This chunk's slot of a buffer: its address and the bytes in use.
     pub(super) fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let bytes = self.run.buffers[buffer.index].bytes(self.chunk.len);
-        match self.room(buffer.index) {
-            Some((ptr, room)) if bytes <= room && self.run.in_order() => Ok((ptr, bytes)),
-            _ => self.fail(ErrorKind::Skipped),
+        match self.start(buffer.index, bytes) {
+            Some(ptr) => Ok((ptr, bytes)),
+            None => self.fail(ErrorKind::Skipped),
         }
+    }
+
+    /// Where this chunk's slot of a buffer begins; `None` if it has less room than that, or the run was refused.
+    #[inline]
+    fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
+        let (ptr, room) = self.room(buffer)?;
+        (bytes <= room && self.run.in_order()).then_some(ptr)
     }
 
     /// As [`device_range`](Self::device_range), unless it is of an argument that was borrowed shared.
@@ -262,11 +267,12 @@ impl<'r> Operation<'r> {
     /// Likewise in elements, for a launch. A buffer of another call, whose elements may be of another type, gives none, and
     /// the launch is refused.
     pub(super) fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
-        let shape = self.run.buffers[buffer.index];
-        match self.device_range(buffer) {
-            Ok((ptr, _)) if shape.shape.element == size_of::<T>() && ptr.is_aligned::<T>() => {
-                (ptr, shape.len(self.chunk.len))
-            }
+        let shape = &self.run.buffers[buffer.index];
+        let len = shape.len(self.chunk.len);
+        // As `BufferShape::bytes`: the size of an element is compared below.
+        let bytes = len.saturating_mul(size_of::<T>());
+        match self.start(buffer.index, bytes) {
+            Some(ptr) if shape.shape.element == size_of::<T>() && ptr.is_aligned::<T>() => (ptr, len),
             _ => {
                 self.run.refuse();
                 (DevicePtr(0), 0)

@@ -56,9 +56,9 @@ impl std::fmt::Debug for Memory {
 
 impl Ring {
     /// The bytes that these sizes take.
-    pub(super) fn total<'s>(sizes: impl Iterator<Item = &'s Option<(usize, usize)>>) -> usize {
-        let total = |&(bytes, slots): &(usize, usize)| stride(bytes).saturating_mul(slots);
-        sizes.flatten().map(total).fold(0, usize::saturating_add)
+    pub(super) fn total(sizes: impl Iterator<Item = (usize, usize)>) -> usize {
+        let total = |(bytes, slots): (usize, usize)| stride(bytes).saturating_mul(slots);
+        sizes.map(total).fold(0, usize::saturating_add)
     }
 
     /// Makes room for the given sizes, one a buffer: `Some((bytes, slots))`, or `None` to leave one alone. What is large
@@ -69,13 +69,11 @@ impl Ring {
         &mut self,
         device: &Device,
         plans: &[BufferPlan],
-        sizes: &[Option<(usize, usize)>],
+        sizes: impl Iterator<Item = Option<(usize, usize)>>,
     ) -> Result<()> {
-        if self.buffers.len() != sizes.len() {
-            self.buffers = sizes.iter().map(|_| RingBuffer { memory: None, stride: 0, slots: 0 }).collect();
-        }
+        self.buffers.resize_with(plans.len(), || RingBuffer { memory: None, stride: 0, slots: 0 });
         for ((buffer, size), plan) in self.buffers.iter_mut().zip(sizes).zip(plans) {
-            let Some((bytes, slots)) = *size else { continue };
+            let Some((bytes, slots)) = size else { continue };
             let stride = stride(bytes);
             let total = stride.saturating_mul(slots);
             if buffer.memory.as_ref().is_none_or(|memory| memory.bytes() < total) {

@@ -1,23 +1,75 @@
 //! How much room a call needs: the items in a chunk, and the ring.
 
 use super::call::Call;
+use super::cut::Cut;
 use super::ring::{ALIGN, Ring};
 use super::shape::{BufferPlace, BufferShape};
-use super::{AUTO_SLOT_BYTES, ChunkSize, Pipeline, place_of};
+use super::{ChunkSize, Pipeline, place_of};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{HostMemory, HostSource};
 use crate::plan::OperationKind;
 
+/// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
+///
+/// Large enough that the link's bandwidth and not the enqueuing decides (12 MiB take 0.24 ms at 50 GB/s), and three of them
+/// fit the second-level cache of today's large GPUs (40 to 50 MiB): what was just copied is read from there.
+const AUTO_SLOT_BYTES: usize = 12 << 20;
+
+/// Likewise where pageable data are staged: what the CPU copies should still be in its caches when the device gets to it.
+const STAGED_SLOT_BYTES: usize = 8 << 20;
+
+/// Bytes that are not worth to be cut: overlapping them gains less than enqueuing another chunk costs.
+const LEAST_BYTES: usize = 1 << 20;
+
+/// Bytes that the link carries while the host enqueues a chunk of a few operations: about 7 us at 50 GB/s.
+const BYTES_PER_CHUNK: usize = 350_000;
+
+/// The bytes of a chunk for which a run of `total` is quickest.
+///
+/// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
+/// each, which favours large ones. The sum is least where both are equal.
+fn auto_bytes(total: usize) -> usize {
+    ((total as f64 * BYTES_PER_CHUNK as f64).sqrt() as usize).max(LEAST_BYTES)
+}
+
 impl Call<'_, '_> {
+    /// How the run's items are cut into chunks.
+    pub(super) fn cut(&self, declared: ChunkSize) -> Result<Cut> {
+        let items = self.items();
+        let chunk = self.chunk(declared)?.min(items.max(1));
+        if !self.is_auto(declared) {
+            return Ok(Cut::even(items, chunk));
+        }
+        let is_pageable = |host: &HostSource<'_>| matches!(host.memory, HostMemory::Pageable(_));
+        let staged = self.hosts.iter().any(is_pageable);
+        let item = self.largest_item();
+        let most = if staged { STAGED_SLOT_BYTES } else { AUTO_SLOT_BYTES };
+        let chunk = chunk.min(auto_bytes(items.saturating_mul(item)).min(most) / item).max(1);
+        // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
+        // CPU's copies at both ends, which small chunks delay.
+        let shapes = self.host_shapes.iter().chain(self.buffers.iter().map(|buffer| &buffer.shape));
+        let counted = shapes.into_iter().any(|shape| shape.per_chunk);
+        Ok(if counted || staged { Cut::even(items, chunk) } else { Cut::ramped(items, chunk) })
+    }
+
+    fn is_auto(&self, declared: ChunkSize) -> bool {
+        self.pipeline.chunk.is_none() && matches!(declared, ChunkSize::Auto)
+    }
+
+    /// Bytes of an item where it is largest.
+    fn largest_item(&self) -> usize {
+        let buffers = self.buffers.iter().filter(|buffer| !buffer.is_shared());
+        let shapes = self.host_shapes.iter().chain(buffers.map(|buffer| &buffer.shape));
+        let by_item = shapes.filter(|shape| !shape.per_chunk);
+        by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1)
+    }
+
     /// Items in a chunk, before the number of items is looked at.
     pub(super) fn chunk(&self, declared: ChunkSize) -> Result<usize> {
         let items = match (self.pipeline.chunk, declared) {
             (Some(items), _) | (None, ChunkSize::Items(items)) => items,
             (None, ChunkSize::Auto) => {
-                let buffers = self.buffers.iter().filter(|buffer| !buffer.is_shared());
-                let shapes = self.host_shapes.iter().chain(buffers.map(|buffer| &buffer.shape));
-                let by_item = shapes.filter(|shape| !shape.per_chunk);
-                let largest = by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1);
-                (AUTO_SLOT_BYTES / largest).min(self.items_in_budget()).max(1)
+                (AUTO_SLOT_BYTES / self.largest_item()).min(self.items_in_budget()).max(1)
             }
         };
         if items == 0 { Err(Error::new(ErrorKind::ChunkZero).at(self.pipeline.place())) } else { Ok(items) }
@@ -46,7 +98,7 @@ impl Call<'_, '_> {
     }
 
     /// Allocates the ring for whole chunks.
-    pub(super) fn reserve(self, chunk: ChunkSize) -> Result<()> {
+    pub(super) fn reserve(mut self, chunk: ChunkSize) -> Result<()> {
         self.check_copies()?;
         let chunk = self.chunk(chunk)?;
         let depth = self.pipeline.depth;
@@ -58,29 +110,28 @@ impl Call<'_, '_> {
         if !self.buffers.iter().all(addressable) {
             return Ok(());
         }
-        self.reserve_ring(chunk, depth, false).map(drop)
+        self.reserve_ring(chunk, depth, false)
     }
 
     /// `shared`: also what is the whole run's.
-    pub(super) fn reserve_ring(self, chunk: usize, slots: usize, shared: bool) -> Result<Self> {
+    pub(super) fn reserve_ring(&mut self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         let size = |buffer: &BufferShape| match buffer.place {
             // A run of nothing needs no slots.
             BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
             BufferPlace::Shared(_) => shared.then_some((buffer.bytes(chunk), 1)),
             BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
         };
-        let sizes: Vec<_> = self.buffers.iter().map(size).collect();
-        let on_device =
-            self.buffers.iter().zip(&sizes).filter(|(b, _)| !matches!(b.place, BufferPlace::HostRing));
-        let needed = Ring::total(on_device.map(|(_, size)| size));
-        if let Some(budget) = self.pipeline.budget.filter(|&budget| needed > budget) {
-            let kind = ErrorKind::Budget { needed, budget, slots, chunk };
-            return Err(Error::new(kind).at(self.pipeline.place()));
+        if let Some(budget) = self.pipeline.budget {
+            let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
+            let needed = Ring::total(on_device.filter_map(size));
+            if needed > budget {
+                let kind = ErrorKind::Budget { needed, budget, slots, chunk };
+                return Err(Error::new(kind).at(self.pipeline.place()));
+            }
         }
         let Pipeline { device, plan, ring, .. } = &mut *self.pipeline;
-        let reserved = ring.reserve(device, plan.buffers, &sizes);
-        reserved.map_err(|error| error.at(self.pipeline.place()))?;
-        Ok(self)
+        let reserved = ring.reserve(device, plan.buffers, self.buffers.iter().map(size));
+        reserved.map_err(|error| error.at(self.pipeline.place()))
     }
 
     /// Both sides of a copy have items of the same size.

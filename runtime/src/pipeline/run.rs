@@ -3,22 +3,22 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 
+use super::cut::Cut;
 use super::functions::Functions;
 use super::graph::Recorder;
 use super::in_place::InPlace;
-use super::kept::Graphs;
 use super::queue::Queue;
 use super::ring::Ring;
 use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
-use super::staging::{Delivery, Slot, Staging};
+use super::staging::{Delivery, Staging};
 use super::state::States;
 use super::symbols::Symbols;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
 use crate::driver::{DriverResult, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
-use crate::memory::HostSource;
+use crate::memory::{HostMemory, HostSource, workers};
 use crate::plan::{OperationKind, Plan};
 use crate::stream::{Event, Stream};
 
@@ -60,14 +60,17 @@ pub struct Run<'r> {
     stream_start: &'r [usize],
     streams: &'r [Stream],
     events: &'r [Event],
-    items: usize,
-    chunk: usize,
+    cut: Cut,
     /// How many operations, over all chunks, have been begun.
     begun: Cell<usize>,
     /// Whether they came in the plan's order, none left out.
     in_order: Cell<bool>,
     /// In graph mode.
-    recorder: Option<RefCell<Recorder>>,
+    recorder: Option<&'r RefCell<Recorder>>,
+    /// The operations whose pageable data are read ahead, and their arguments.
+    read_ahead: &'r [(usize, usize)],
+    /// Whether the host asks the device how far it is, in place of waiting.
+    polls: bool,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
     refused: RefCell<Option<Error>>,
 }
@@ -78,24 +81,23 @@ pub(super) struct Totals {
     pub(super) to_device: u64,
     pub(super) to_host: u64,
     pub(super) staged: u64,
-    /// For each operation, if it is a download, the chunks it has enqueued.
-    pub(super) enqueued: Vec<usize>,
-    /// For each operation, if it is a download, the chunks that are known to have arrived.
-    pub(super) arrived: Vec<usize>,
+    /// For each operation, up to the last download that was enqueued, the chunks of which it was.
+    enqueued: Vec<usize>,
+    /// Likewise those that are known to have arrived. Known at the end.
+    arrived: Vec<usize>,
 }
 
 impl<'r> Run<'r> {
     pub(super) fn new(
         pipeline: &'r Pipeline,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
-        hosts: &'r [HostSource<'r>],
-        host_shapes: &'r [Shape],
+        (hosts, host_shapes): (&'r [HostSource<'r>], &'r [Shape]),
         buffers: (&'r [BufferShape], &'r [InPlace<'r>]),
-        [items, chunk]: [usize; 2],
-        recorder: Option<Recorder>,
+        cut: Cut,
+        recorder: Option<&'r RefCell<Recorder>>,
+        read_ahead: &'r [(usize, usize)],
     ) -> Self {
         let Pipeline { device, plan, depth, stream_start, streams, events, ring, states, .. } = pipeline;
-        let operations = plan.operations.len();
         Self {
             device,
             plan,
@@ -108,20 +110,17 @@ impl<'r> Run<'r> {
             functions: RefCell::default(),
             staging,
             symbols,
-            totals: RefCell::new(Totals {
-                enqueued: vec![0; operations],
-                arrived: vec![0; operations],
-                ..Totals::default()
-            }),
+            totals: RefCell::default(),
             states,
             stream_start,
             streams,
             events,
-            items,
-            chunk,
+            cut,
             begun: Cell::new(0),
             in_order: Cell::new(true),
-            recorder: recorder.map(RefCell::new),
+            polls: recorder.is_none() && device.driver().polls(),
+            recorder,
+            read_ahead,
             refused: RefCell::new(None),
         }
     }
@@ -150,20 +149,15 @@ impl<'r> Run<'r> {
 
     /// The chunks, in order.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk> + use<> {
-        let (items, chunk) = (self.items, self.chunk);
-        (0..items.div_ceil(chunk)).map(move |index| Self::chunk_at(items, chunk, index))
-    }
-
-    fn chunk_at(items: usize, chunk: usize, index: usize) -> Chunk {
-        let start = index.saturating_mul(chunk).min(items);
-        Chunk { index, start, len: chunk.min(items - start) }
+        let cut = self.cut;
+        (0..cut.chunks()).map(move |index| cut.at(index))
     }
 
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
         // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-        let c = Self::chunk_at(self.items, self.chunk, c.index);
+        let c = self.cut.at(c.index);
         let begun = self.begun.get();
         let expected = c.index * self.plan.operations.len() + index;
         // A chunk after the last has no items, and what there is for each chunk ends before it.
@@ -191,9 +185,10 @@ impl<'r> Run<'r> {
         if let Some(error) = self.refused() {
             return Err(error);
         }
-        let all = self.items.div_ceil(self.chunk) * self.plan.operations.len();
+        let all = self.cut.chunks() * self.plan.operations.len();
         if self.in_order.get() && self.begun.get() == all {
-            self.launch_graph()
+            self.launch_graph()?;
+            self.deliver_all().map_err(|error| explain(self.plan, error))
         } else {
             Err(Error::new(ErrorKind::Skipped).at(place_of_pipeline(self.plan)))
         }
@@ -206,7 +201,7 @@ impl<'r> Run<'r> {
 
     /// Where operations go.
     pub(super) fn queue(&self) -> Queue<'_> {
-        match &self.recorder {
+        match self.recorder {
             None => Queue::Streams(self.device.driver()),
             Some(recorder) => Queue::Graph(recorder),
         }
@@ -214,8 +209,8 @@ impl<'r> Run<'r> {
 
     /// An operation of a chunk follows: launches what a graph ends before.
     fn begin(&self, chunk: usize) {
-        let Some(recorder) = &self.recorder else { return };
-        let ends = self.in_order() && recorder.borrow().ends_before(chunk);
+        let Some(recorder) = self.recorder.filter(|recorder| !recorder.borrow().is_at(chunk)) else { return };
+        let ends = self.in_order() && recorder.borrow().is_full();
         if ends && let Err(error) = self.launch_graph() {
             self.refuse_with(error);
         }
@@ -231,11 +226,11 @@ impl<'r> Run<'r> {
         // it has drained, and poisons them if it cannot.
         let launched = unsafe { recorder.launch() }.map_err(|error| self.launch_failed(error, chunk))?;
         let mut totals = self.totals.borrow_mut();
-        launched.downloads.into_iter().for_each(|operation| totals.enqueued[operation] += 1);
+        launched.downloads.into_iter().for_each(|operation| totals.downloaded(operation));
         let mut staging = self.staging.borrow_mut();
         for (operation, slot, delivery) in launched.staged {
             if let Some(slot) = staging.slot(operation, slot) {
-                slot.launched(delivery);
+                slot.enqueued(delivery);
             }
         }
         Ok(())
@@ -252,7 +247,7 @@ impl<'r> Run<'r> {
     /// A download was enqueued.
     pub(super) fn downloaded(&self, operation: usize) {
         match &self.recorder {
-            None => self.totals.borrow_mut().enqueued[operation] += 1,
+            None => self.totals.borrow_mut().downloaded(operation),
             Some(recorder) => recorder.borrow_mut().download(operation),
         }
     }
@@ -264,14 +259,80 @@ impl<'r> Run<'r> {
         true
     }
 
-    /// Waits until the device is done with an operation's staging slot, the one for this ring slot, and delivers what is
-    /// pending in it; whether there was anything.
-    pub(super) fn settle(&self, staging: &mut Slot, slot: usize) -> DriverResult<bool> {
-        let Some(recorder) = &self.recorder else { return staging.settle(self.device) };
-        recorder.borrow_mut().settle(slot)?;
-        // SAFETY: a delivery is pending only if the graph with the copy was launched, by this run, and everything
-        // launched for the ring slot has completed.
-        Ok(unsafe { staging.deliver(self.device) })
+    /// Waits until the device is done with an operation's staging slot, the one for this ring slot, and what was pending in
+    /// it has been delivered.
+    pub(super) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
+        while !staging.note(operation, slot, self.device) {
+            let Some(pinned) = staging.slot(operation, slot).filter(|pinned| pinned.is_in_flight()) else {
+                self.attend(staging)?;
+                continue;
+            };
+            let complete = match &self.recorder {
+                Some(recorder) => recorder.borrow_mut().settle(slot).map(|()| true)?,
+                None if self.polls => pinned.done().is_complete()?,
+                None => pinned.done().synchronize().map(|()| true)?,
+            };
+            if complete {
+                // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has completed;
+                // or the graph with the copy was launched for the ring slot, and everything launched for that has.
+                // `execute` waits for the copies however the run ends, and `reset` drops the deliveries of runs before.
+                unsafe { pinned.deliver() };
+            } else {
+                self.attend(staging)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The host has to wait: sees to what can be copied meanwhile.
+    pub(super) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
+        self.stage_ahead(staging)?;
+        if !workers::help() {
+            workers::pause();
+        }
+        Ok(())
+    }
+
+    /// Has everything copied, in and out, that can be.
+    fn stage_ahead(&self, staging: &mut Staging) -> DriverResult<()> {
+        if !self.polls {
+            return Ok(());
+        }
+        staging.deliver_due()?;
+        for (operation, host) in self.read_ahead {
+            let shape = self.host_shapes[*host];
+            let HostMemory::Pageable(data) = &self.hosts[*host].memory else { continue };
+            while let Some((next, slot)) = staging.ahead(*operation)? {
+                // A slot is filled again only when its last chunk has been enqueued.
+                if next >= self.cut.chunks() {
+                    break;
+                }
+                let (start, bytes) = shape.range(self.cut.at(next));
+                if slot.bytes() < bytes {
+                    break;
+                }
+                // SAFETY: the chunk's items are within the argument, which the run has borrowed and no operation before
+                // this one in the chunk delivers to; `execute` waits for the copy however the run ends. The slot has
+                // room, and the device is done with it.
+                unsafe { slot.fill(next, data.add(start), bytes) };
+                staging.has_read(*operation, next + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is enqueued: has what comes from the device copied out as it comes.
+    fn deliver_all(&self) -> DriverResult<()> {
+        if !self.polls {
+            return Ok(());
+        }
+        let mut staging = self.staging.borrow_mut();
+        while !staging.deliver_due()? {
+            if !workers::help() {
+                workers::pause();
+            }
+        }
+        Ok(())
     }
 
     /// Lets nothing more be enqueued, and has the next operation say why: whoever learns it now may keep it to itself.
@@ -287,7 +348,7 @@ impl<'r> Run<'r> {
 
     /// The items of the run.
     pub(super) fn items(&self) -> usize {
-        self.items
+        self.cut.items()
     }
 
     /// The stream of what no graph can hold: an operation's own, or in graph mode that of the graphs.
@@ -313,37 +374,50 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// What the run has done, its functions, and its graphs.
-    pub(super) fn into_parts(self) -> (Totals, Functions, Option<Graphs>) {
-        let graphs = self.recorder.map(|recorder| recorder.into_inner().into_graphs());
-        (self.totals.into_inner(), self.functions.into_inner(), graphs)
+    /// What the run has done, and its functions.
+    pub(super) fn into_parts(self) -> (Totals, Functions) {
+        (self.totals.into_inner(), self.functions.into_inner())
     }
 }
 
 impl Totals {
+    /// A download of one chunk was enqueued.
+    fn downloaded(&mut self, operation: usize) {
+        if self.enqueued.len() <= operation {
+            self.enqueued.resize(operation + 1, 0);
+        }
+        self.enqueued[operation] += 1;
+    }
+
+    /// What was delivered to pageable memory has arrived.
+    pub(super) fn note_arrivals(&mut self, staging: &Staging) {
+        self.arrived = (0..self.enqueued.len()).map(|operation| staging.arrived(operation)).collect();
+    }
+
     /// Everything enqueued has arrived.
     pub(super) fn all_arrived(&mut self) {
-        self.arrived.clone_from(&self.enqueued);
+        self.arrived = std::mem::take(&mut self.enqueued);
     }
 
     /// How far each output got.
     ///
     /// `lacking`: the first chunk that lacks what a function was to do.
-    pub(super) fn complete(&self, plan: &Plan, lacking: usize, chunk: usize, items: usize) -> Vec<Complete> {
+    pub(super) fn complete(&self, plan: &Plan, lacking: usize, cut: Cut) -> Vec<Complete> {
         let outputs = plan.hosts.iter().enumerate().filter(|(_, host)| host.writes);
         outputs
             .map(|(index, host)| {
                 // An output that several operations write is complete as far as the slowest of them; what chunks may
                 // leave out says nothing of how far it got.
                 let arrived = |operation: usize| {
-                    if plan.operations[operation].conditional { 0 } else { self.arrived[operation] }
+                    let known = self.arrived.get(operation).copied().unwrap_or(0);
+                    if plan.operations[operation].conditional { 0 } else { known }
                 };
                 let downloads = plan.operations.iter().enumerate().filter(|(_, operation)| {
                     matches!(operation.kind, OperationKind::Download { host, .. } if host == index)
                 });
                 let chunks =
                     downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
-                Complete { host: host.name, chunks: chunks as u64, items: (chunks * chunk).min(items) }
+                Complete { host: host.name, chunks: chunks as u64, items: cut.start(chunks) }
             })
             .collect()
     }

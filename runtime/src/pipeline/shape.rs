@@ -1,5 +1,6 @@
 //! How large an item and a buffer are.
 
+use super::run::Chunk;
 use crate::driver::DevicePtr;
 use crate::error::ErrorKind;
 
@@ -88,6 +89,14 @@ impl Shape {
         self.element * self.per_item
     }
 
+    /// A chunk's part of an argument: its first byte and its bytes.
+    pub(super) fn range(self, c: Chunk) -> (usize, usize) {
+        if self.per_chunk {
+            return (c.index * self.bytes(), self.bytes());
+        }
+        (c.start * self.bytes(), c.len * self.bytes())
+    }
+
     /// What a chunk of so many items has of them.
     pub(super) fn items(self, items: usize) -> usize {
         if self.per_chunk { 1 } else { items.saturating_add(2 * self.halo) }
@@ -119,10 +128,7 @@ pub(super) struct BufferShape {
 impl BufferShape {
     /// Its bytes where a chunk has `items`.
     pub(super) fn bytes(self, items: usize) -> usize {
-        match self.place {
-            BufferPlace::Shared(len) | BufferPlace::SharedInPlace(_, len) => len * self.shape.element,
-            _ => self.shape.items(items).saturating_mul(self.shape.bytes()),
-        }
+        self.len(items).saturating_mul(self.shape.element)
     }
 
     /// Its elements where a chunk has `items`.

@@ -192,8 +192,9 @@ impl<'a> Call<'_, 'a> {
         carried: bool,
     ) -> Result<Buffer<T>> {
         let index = self.buffers.len();
-        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        self.usable_on_host(name, &source).map_err(|kind| Error::new(kind).at(place))?;
+        let name = self.pipeline.plan.buffers[index].name;
+        self.usable_on_host(name, &source)
+            .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
         let len = source.len;
         let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
         self.starts(index, Data::Host { source, carried }, len, init);
@@ -207,7 +208,7 @@ impl<'a> Call<'_, 'a> {
         init: Option<T>,
     ) -> Result<Buffer<T>> {
         let index = self.buffers.len();
-        let data = self.usable_in_place(Some(data))?;
+        self.check_in_place(&data)?;
         let (ptr, len) = (data.ptr(), data.len);
         let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
         if init.is_some() {
@@ -226,8 +227,8 @@ impl<'a> Call<'_, 'a> {
     ) -> Result<Buffer<T>> {
         const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
         let index = self.buffers.len();
-        let (name, place) = (self.pipeline.plan.buffers[index].name, self.pipeline.place_of_buffer(index));
-        let refused = |kind| Error::new(kind).at(place);
+        let name = self.pipeline.plan.buffers[index].name;
+        let refused = |kind| Error::new(kind).at(self.pipeline.place_of_buffer(index));
         if len != declared {
             return Err(refused(ErrorKind::CarryLength { carry: name, len, declared }));
         }

@@ -2,19 +2,39 @@
 //!
 //! The device never touches pageable memory. A copy from it is a CPU copy into a pinned slot followed by an asynchronous
 //! one from there; a copy to it is an asynchronous one into a pinned slot, and a CPU copy out of it once that has
-//! completed, which is when the slot is needed again or the run ends. The CPU copies run on the calling thread and on
-//! rayon's, and are done when the call returns.
+//! completed. The CPU copies run on [`workers`]: what comes in is read ahead as far as there are slots, and what goes out
+//! is copied as soon as it is there. The thread that enqueues sees to both whenever it has to wait.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{PinnedCore, copy};
+use crate::memory::workers::{self, Task};
+use crate::memory::{PinnedCore, Way};
 use crate::stream::Event;
 
-/// For each operation its slots, if it stages.
+/// A result of this many bytes or more is not worth the caches.
+const LARGE: usize = 1 << 20;
+
+/// The slots of all operations, those that stage.
 #[derive(Default)]
 pub(super) struct Staging {
-    operations: Vec<Vec<Slot>>,
+    lanes: Vec<Lane>,
+    /// The operation, the slot and the chunk of copies on their way to pageable memory, in the order of enqueuing. Some may
+    /// have been seen to already.
+    due: VecDeque<(usize, usize, usize)>,
+}
+
+/// The slots of one operation.
+#[derive(Default)]
+struct Lane {
+    slots: Vec<Slot>,
+    /// How many chunks have arrived in pageable memory.
+    arrived: usize,
+    /// The first chunk that has not been read yet.
+    ahead: usize,
 }
 
 /// One pinned slot of one copy operation.
@@ -22,10 +42,24 @@ pub(super) struct Slot {
     core: PinnedCore,
     /// Recorded after the device's copy from or to the slot.
     done: Event,
-    /// Whether `done` stands for a copy that has not been waited for.
-    in_flight: bool,
-    /// What to copy out of the slot once the device's copy into it is done.
-    pending: Option<Delivery>,
+    state: State,
+}
+
+enum State {
+    Idle,
+    /// A chunk of pageable data is copied in.
+    Filling {
+        chunk: usize,
+        task: Arc<Task>,
+    },
+    /// The device copies from or to it, and then this is to be copied out.
+    InFlight(Option<Delivery>),
+    /// It is copied out.
+    Delivering {
+        chunk: usize,
+        bytes: usize,
+        task: Arc<Task>,
+    },
 }
 
 /// Data on its way to pageable memory.
@@ -46,9 +80,10 @@ impl Staging {
         slots: usize,
         name: impl Fn(usize) -> &'static str,
     ) -> Result<()> {
-        self.operations.resize_with(slot_bytes.len(), Vec::new);
-        for (operation, (have, bytes)) in self.operations.iter_mut().zip(slot_bytes).enumerate() {
+        self.lanes.resize_with(slot_bytes.len(), Lane::default);
+        for (operation, (lane, bytes)) in self.lanes.iter_mut().zip(slot_bytes).enumerate() {
             let Some(bytes) = *bytes else { continue };
+            let have = &mut lane.slots;
             if have.len() >= slots && have.iter().all(|slot| slot.core.bytes() >= bytes) {
                 continue;
             }
@@ -70,7 +105,91 @@ impl Staging {
     }
 
     pub(super) fn slot(&mut self, operation: usize, slot: usize) -> Option<&mut Slot> {
-        self.operations.get_mut(operation)?.get_mut(slot)
+        self.lanes.get_mut(operation)?.slots.get_mut(slot)
+    }
+
+    /// How many chunks of an operation have arrived in pageable memory.
+    pub(super) fn arrived(&self, operation: usize) -> usize {
+        self.lanes.get(operation).map_or(0, |lane| lane.arrived)
+    }
+
+    /// The chunk that an operation reads next, and its slot if that can be filled now.
+    pub(super) fn ahead(&mut self, operation: usize) -> DriverResult<Option<(usize, &mut Slot)>> {
+        let Some(lane) = self.lanes.get_mut(operation).filter(|lane| !lane.slots.is_empty()) else {
+            return Ok(None);
+        };
+        let (chunk, slots) = (lane.ahead, lane.slots.len());
+        let slot = &mut lane.slots[chunk % slots];
+        let done = match &slot.state {
+            State::Idle => true,
+            State::InFlight(None) => slot.done.is_complete()?,
+            _ => false,
+        };
+        Ok(done.then_some((chunk, slot)))
+    }
+
+    /// An operation has read everything before this chunk.
+    pub(super) fn has_read(&mut self, operation: usize, before: usize) {
+        if let Some(lane) = self.lanes.get_mut(operation) {
+            lane.ahead = lane.ahead.max(before);
+        }
+    }
+
+    /// The device's copy to a slot was enqueued.
+    pub(super) fn is_due(&mut self, operation: usize, slot: usize, chunk: usize) {
+        self.due.push_back((operation, slot, chunk));
+    }
+
+    /// Begins to copy out what has come from the device since; whether there is nothing left to come.
+    pub(super) fn deliver_due(&mut self) -> DriverResult<bool> {
+        while let Some(&(operation, slot, chunk)) = self.due.front() {
+            if let Some(slot) = self.slot(operation, slot)
+                && matches!(slot.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+            {
+                if !slot.done.is_complete()? {
+                    return Ok(false);
+                }
+                // SAFETY: the event was recorded after the device's copy into the slot, and `reset` drops the
+                // deliveries of runs that are over.
+                unsafe { slot.deliver() };
+            }
+            self.due.pop_front();
+        }
+        Ok(true)
+    }
+
+    /// Notes that a slot has delivered, if it has; whether it is idle now.
+    pub(super) fn note(&mut self, operation: usize, slot: usize, device: &Device) -> bool {
+        let lane = &mut self.lanes[operation];
+        let slot = &mut lane.slots[slot];
+        match &slot.state {
+            State::Idle => true,
+            State::Filling { task, .. } if task.is_done() => {
+                slot.state = State::Idle;
+                true
+            }
+            State::Delivering { bytes, task, .. } if task.is_done() => {
+                device.driver().host_copied(*bytes);
+                lane.arrived += 1;
+                slot.state = State::Idle;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Waits for everything that threads copy.
+    pub(super) fn finish(&mut self, device: &Device) {
+        for operation in 0..self.lanes.len() {
+            for slot in 0..self.lanes[operation].slots.len() {
+                if let State::Filling { task, .. } | State::Delivering { task, .. } =
+                    &self.lanes[operation].slots[slot].state
+                {
+                    workers::finish(task);
+                }
+                self.note(operation, slot, device);
+            }
+        }
     }
 
     /// Delivers everything that is pending.
@@ -78,23 +197,25 @@ impl Staging {
     /// # Safety
     /// The device is done with every slot, and the run that made the deliveries is not over.
     pub(super) unsafe fn flush(&mut self, device: &Device) {
-        for slot in self.operations.iter_mut().flatten() {
+        for slot in self.lanes.iter_mut().flat_map(|lane| &mut lane.slots) {
             // SAFETY: the caller's promise.
-            unsafe { slot.deliver(device) };
+            unsafe { slot.deliver() };
         }
+        self.finish(device);
     }
 
-    /// Forgets what is pending: the run that wanted it is over.
+    /// Forgets what is pending: the run that wanted it is over. Nothing is being copied any more.
     pub(super) fn reset(&mut self) {
-        for slot in self.operations.iter_mut().flatten() {
-            slot.pending = None;
-            slot.in_flight = false;
+        self.due.clear();
+        for lane in &mut self.lanes {
+            (lane.arrived, lane.ahead) = (0, 0);
+            lane.slots.iter_mut().for_each(|slot| slot.state = State::Idle);
         }
     }
 
     /// Gives the memory up to the device for good.
     pub(super) fn poison(&mut self) {
-        for slot in self.operations.iter().flatten() {
+        for slot in self.lanes.iter().flat_map(|lane| &lane.slots) {
             slot.core.poison();
         }
     }
@@ -103,7 +224,7 @@ impl Staging {
 impl Slot {
     fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
         let core = PinnedCore::new(device, bytes)?;
-        Ok(Self { core, done: Event::new(device)?, in_flight: false, pending: None })
+        Ok(Self { core, done: Event::new(device)?, state: State::Idle })
     }
 
     pub(super) fn ptr(&self) -> *mut u8 {
@@ -116,55 +237,76 @@ impl Slot {
 
     /// Whether data of a chunk before this one is pending.
     pub(super) fn owes_before(&self, chunk: usize) -> bool {
-        self.pending.is_some_and(|delivery| delivery.chunk < chunk)
+        match &self.state {
+            State::InFlight(Some(delivery)) => delivery.chunk < chunk,
+            State::Delivering { chunk: of, .. } => *of < chunk,
+            _ => false,
+        }
     }
 
     pub(super) fn done(&self) -> &Event {
         &self.done
     }
 
-    /// The device's copy from or to the slot was enqueued and `done` recorded after it.
-    pub(super) fn enqueued(&mut self, delivery: Option<Delivery>) {
-        self.in_flight = true;
-        self.pending = delivery;
+    /// Whether the device may be using the slot.
+    pub(super) fn is_in_flight(&self) -> bool {
+        matches!(self.state, State::InFlight(_))
     }
 
-    /// The graph with the device's copy from or to the slot was launched.
-    pub(super) fn launched(&mut self, delivery: Option<Delivery>) {
-        self.pending = delivery;
-    }
-
-    /// Waits until the device is done with the slot and delivers what is pending in it; whether there was anything.
-    pub(super) fn settle(&mut self, device: &Device) -> DriverResult<bool> {
-        if self.in_flight {
-            self.done.synchronize()?;
-            self.in_flight = false;
-        }
-        // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has completed;
-        // `reset` drops the deliveries of runs that are over.
-        Ok(unsafe { self.deliver(device) })
-    }
-
+    /// Begins to copy a chunk into the slot, which is idle.
+    ///
     /// # Safety
-    /// The device is done with the slot, and the run that made the delivery is not over.
-    pub(super) unsafe fn deliver(&mut self, device: &Device) -> bool {
-        let Some(Delivery { to, bytes, .. }) = self.pending.take() else { return false };
-        // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery; the slot
-        // holds at least `bytes`, and the device's copy into it has completed.
-        unsafe { copy(to, self.core.ptr.as_ptr(), bytes) };
-        device.driver().host_copied(bytes);
-        true
+    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called [`Staging::finish`]. The slot
+    /// has room, and the device is done with it.
+    pub(super) unsafe fn fill(&mut self, chunk: usize, from: *const u8, bytes: usize) {
+        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled.
+        let task = unsafe { workers::start(self.ptr(), from, bytes, Way::Cached) };
+        self.state = State::Filling { chunk, task };
+    }
+
+    /// Whether this chunk is being copied in or has been.
+    pub(super) fn has(&self, chunk: usize) -> bool {
+        matches!(self.state, State::Filling { chunk: of, .. } if of == chunk)
+    }
+
+    /// Whether what is being copied in is there.
+    pub(super) fn is_filled(&self) -> bool {
+        matches!(&self.state, State::Filling { task, .. } if task.is_done())
+    }
+
+    /// The device's copy from or to the slot was enqueued: with `done` recorded after it, or in a graph.
+    pub(super) fn enqueued(&mut self, delivery: Option<Delivery>) {
+        self.state = State::InFlight(delivery);
+    }
+
+    /// The device is done with the slot: begins to copy out what is in it.
+    ///
+    /// # Safety
+    /// It is, and the run that made the delivery is not over before it has called [`Staging::finish`].
+    pub(super) unsafe fn deliver(&mut self) {
+        let State::InFlight(delivery) = self.state else { return };
+        self.state = match delivery {
+            Some(Delivery { chunk, to, bytes }) => {
+                let way = if bytes >= LARGE { Way::PastCache } else { Way::Cached };
+                // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
+                // the slot holds at least `bytes`, and the device's copy into it has completed.
+                let task = unsafe { workers::start(to, self.ptr(), bytes, way) };
+                State::Delivering { chunk, bytes, task }
+            }
+            None => State::Idle,
+        };
     }
 }
 
 impl std::fmt::Debug for Staging {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let slots: usize = self.operations.iter().map(Vec::len).sum();
+        let slots: usize = self.lanes.iter().map(|lane| lane.slots.len()).sum();
         write!(f, "Staging({slots} slots)")
     }
 }
 
-// SAFETY: the pointers in `pending` are used only inside a run, by the thread that runs it; between runs there are none.
+// SAFETY: the pointers in deliveries are used only inside a run, by the thread that runs it and by workers that it waits
+// for; between runs there are none.
 unsafe impl Send for Staging {}
 // SAFETY: as above; nothing is done through `&Staging`.
 unsafe impl Sync for Staging {}

@@ -211,6 +211,15 @@ impl Driver for Sim {
         latest.map_or(Ok(()), |record| self.wait_for_record(call, &record))
     }
 
+    unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
+        let machine = self.machine();
+        let Some(record) = machine.latest("cuEventQuery", event)? else { return Ok(true) };
+        let Some(outcome) = record.outcome.get().filter(|outcome| outcome.at <= machine.now) else {
+            return Ok(false);
+        };
+        outcome.failure.as_ref().map_or(Ok(true), |failure| failure.pending().map(|()| true))
+    }
+
     unsafe fn copy_to_device(
         &self,
         to: DevicePtr,

@@ -35,6 +35,7 @@ pub(super) enum Call {
     Record,
     Wait,
     SynchronizeEvent,
+    QueryEvent,
     SynchronizeStream,
     BuildGraph,
     UpdateGraph,
@@ -43,7 +44,7 @@ pub(super) enum Call {
 
 impl Call {
     /// Those that the tests' pipelines make.
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Allocate,
         Self::AllocatePinned,
         Self::CreateStream,
@@ -57,6 +58,7 @@ impl Call {
         Self::Record,
         Self::Wait,
         Self::SynchronizeEvent,
+        Self::QueryEvent,
         Self::SynchronizeStream,
         Self::BuildGraph,
         Self::UpdateGraph,
@@ -91,6 +93,8 @@ pub(super) struct Fault {
 pub(super) struct Faulty {
     sim: Sim,
     fault: Fault,
+    /// Whether the host polls it, as it does a GPU.
+    polls: bool,
     state: Mutex<State>,
 }
 
@@ -127,7 +131,12 @@ impl State {
 
 impl Faulty {
     pub(super) fn new(fault: Fault) -> Self {
-        Self { sim: Sim::new(Spec::default()), fault, state: Mutex::default() }
+        Self { sim: Sim::new(Spec::default()), fault, polls: false, state: Mutex::default() }
+    }
+
+    /// Whether the host polls it.
+    pub(super) fn polled(self, polls: bool) -> Self {
+        Self { polls, ..self }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -149,7 +158,8 @@ impl Faulty {
         let mut state = self.state();
         let count = state.calls.entry(call).or_default();
         *count += 1;
-        let synchronizes = matches!(call, Call::SynchronizeEvent | Call::SynchronizeStream);
+        let synchronizes =
+            matches!(call, Call::SynchronizeEvent | Call::QueryEvent | Call::SynchronizeStream);
         if call == self.fault.call && *count == self.fault.nth + 1 {
             state.failed = Some(tag);
             state.lost = self.fault.mode == Mode::Lost;
@@ -260,6 +270,16 @@ impl Driver for Faulty {
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
         let work = || unsafe { self.sim.synchronize_event(event) };
         self.call(Call::SynchronizeEvent, None, work, |()| {})
+    }
+
+    unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
+        // As on a device that is quick: complete whenever it is asked.
+        let work = || unsafe { self.sim.synchronize_event(event) };
+        self.call(Call::QueryEvent, None, work, |()| {}).map(|()| true)
+    }
+
+    fn polls(&self) -> bool {
+        self.polls
     }
 
     unsafe fn copy_to_device(

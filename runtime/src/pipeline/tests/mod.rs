@@ -60,15 +60,20 @@ struct Case {
     pinned: bool,
     /// Whether it launches graphs.
     graph: bool,
+    /// Whether the host polls the device, as it does a GPU.
+    polls: bool,
 }
 
 /// Single operations, graphs of chunks, and graphs of whole runs.
-const CASES: [Case; 5] = [
-    Case { pinned_x: false, pinned: false, graph: false },
-    Case { pinned_x: false, pinned: true, graph: false },
-    Case { pinned_x: false, pinned: false, graph: true },
-    Case { pinned_x: false, pinned: true, graph: true },
-    Case { pinned_x: true, pinned: true, graph: true },
+const CASES: [Case; 8] = [
+    Case { pinned_x: false, pinned: false, graph: false, polls: false },
+    Case { pinned_x: false, pinned: true, graph: false, polls: false },
+    Case { pinned_x: false, pinned: false, graph: true, polls: false },
+    Case { pinned_x: false, pinned: true, graph: true, polls: false },
+    Case { pinned_x: true, pinned: true, graph: true, polls: false },
+    Case { pinned_x: false, pinned: false, graph: false, polls: true },
+    Case { pinned_x: true, pinned: false, graph: false, polls: true },
+    Case { pinned_x: false, pinned: true, graph: true, polls: true },
 ];
 
 impl Case {
@@ -83,7 +88,8 @@ impl Case {
             | Call::Wait => !self.graph,
             // One after each graph of a chunk.
             Call::Record => !(self.graph && self.pinned_x),
-            Call::SynchronizeEvent => !self.pinned_x,
+            Call::SynchronizeEvent => !self.pinned_x && (self.graph || !self.polls),
+            Call::QueryEvent => self.polls && !self.graph,
             Call::BuildGraph | Call::LaunchGraph => self.graph,
             // The last chunk is shorter than those before.
             Call::UpdateGraph => self.graph && !self.pinned_x,
@@ -135,7 +141,7 @@ fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &De
     for (call, case) in calls.iter().flat_map(|&call| CASES.map(|case| (call, case))) {
         for nth in 0.. {
             let fault = Fault { call, nth, mode, code };
-            let driver = Arc::new(Faulty::new(fault));
+            let driver = Arc::new(Faulty::new(fault).polled(case.polls));
             let device = Device::with_driver(driver.clone());
             check(&driver, &device, fault, case);
             let failed = driver.state().failed.is_some();
@@ -363,5 +369,56 @@ fn a_call_between_graphs_names_its_chunk() {
         drop(pipeline);
         let state = driver.state();
         assert_eq!((&state.refused[..], state.live()), (&[][..], 0));
+    }
+}
+
+stream_pipeline! {
+    #![crate = crate]
+    /// Two inputs, one of which chunks may leave out, and a result that goes through the host twice.
+    pipeline Mixed {
+        param every: usize;
+        input x: [f32];
+        input w: [f32];
+        inout y: [f32];
+        output z: [f32];
+        device dw: [f32];
+        chunk c = 4;
+        depth = 3;
+        stage load { copy x -> dx; copy y -> dy; }
+        stage sometimes { fill dw = 1.0; if c.index % every == 0 { copy w -> dw; } }
+        stage add { saxpy<<<blocks(c.len, 64), 64>>>(c.len as u32, 2.0, &dx, &mut dy); copy dy -> y; }
+        stage again { copy y -> dz; saxpy<<<blocks(c.len, 64), 64>>>(c.len as u32, 1.0, &dw, &mut dz); copy dz -> z; }
+    }
+}
+
+/// The host polls the device, reads ahead of it and delivers behind it, whatever the lengths.
+#[test]
+fn pageable_data_ahead_of_the_device_and_behind_it() {
+    let never = Fault { call: Call::Launch, nth: usize::MAX - 1, mode: Mode::Refused, code: OF_THE_CALL };
+    for polls in [false, true] {
+        let driver = Arc::new(Faulty::new(never).polled(polls));
+        let device = Device::with_driver(driver.clone());
+        // The last is copied in pieces, by several threads.
+        let cases: [(usize, usize, usize, &[usize]); 4] = [
+            (4, 1, 1, &[0, 1, 3, 4, 5, 12, 13, 61]),
+            (4, 2, 2, &[0, 1, 3, 4, 5, 12, 13, 61]),
+            (4, 3, 5, &[0, 1, 3, 4, 5, 12, 13, 200]),
+            (70_001, 2, 2, &[300_000, 70_001]),
+        ];
+        for (chunk, depth, every, lens) in cases {
+            let mut pipeline = Mixed::options(&device).chunk(chunk).depth(depth).build().unwrap();
+            for &len in lens {
+                let numbers = |of: usize| (0..len).map(|i| (i * of % 97) as f32).collect::<Vec<_>>();
+                let (x, w, before) = (numbers(3), numbers(5), numbers(7));
+                let (mut y, mut z) = (before.clone(), vec![f32::NAN; len]);
+                pipeline.run(every, &x, &w, &mut y, &mut z).unwrap();
+                for i in 0..len {
+                    let sum = 2.0 * x[i] + before[i];
+                    let added = if (i / chunk) % every == 0 { w[i] } else { 1.0 };
+                    assert_eq!((y[i], z[i]), (sum, sum + added), "{i} of {len}, depth {depth}, {polls}");
+                }
+            }
+        }
+        assert_eq!(driver.state().refused, []);
     }
 }

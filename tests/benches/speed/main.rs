@@ -1,0 +1,75 @@
+//! How fast pipelines are: against the link, hand-written CUDA C++ and hand-written cudarc, on the same buffers in the
+//! same process, taking turns.
+//!
+//! ```text
+//! cargo bench --bench speed [-- SECTION… --json FILE --svg FILE --runs N]
+//! ```
+//!
+//! Needs a CUDA device; nvcc on the path adds the C++. Sections: `link`, `pageable`, `small`, `frames`, `kernel`, `new`,
+//! `auto`, `sweep`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
+//! alternating runs.
+
+mod auto;
+mod cpp;
+mod frames;
+mod measure;
+mod pipelines;
+mod plot;
+mod rust;
+mod sections;
+
+use std::path::Path;
+
+use measure::Effort;
+use serde_json::{Map, Value, json};
+use thalweg::prelude::*;
+
+use crate::cpp::Cpp;
+
+const SECTIONS: [&str; 8] = ["link", "pageable", "small", "frames", "kernel", "new", "auto", "sweep"];
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let option =
+        |name: &str| arguments.iter().skip_while(|argument| *argument != name).nth(1).map(String::as_str);
+    let named: Vec<&str> = SECTIONS.into_iter().filter(|name| arguments.iter().any(|a| a == name)).collect();
+    let wanted = |name: &str| named.is_empty() || named.contains(&name);
+    let runs = option("--runs").map_or(11, |runs| runs.parse().expect("a number of runs"));
+    let effort = Effort { warm_up: 2, runs };
+
+    let device = Device::cuda(0)?;
+    println!("{device}, {} CPU cores", std::thread::available_parallelism().map_or(0, usize::from));
+    let cpp = Cpp::load();
+    let mut json = Map::from_iter([("device".to_owned(), json!(device.to_string()))]);
+    let mut keep = |name: &str, value: Value| drop(json.insert(name.to_owned(), value));
+
+    if wanted("link") {
+        keep("link", sections::link(&device, cpp.as_ref(), effort)?);
+    }
+    if wanted("pageable") {
+        keep("pageable", sections::pageable(&device, cpp.as_ref(), effort)?);
+    }
+    if wanted("small") {
+        keep("small", sections::small(&device, cpp.as_ref(), effort)?);
+    }
+    if wanted("kernel") {
+        keep("kernel", sections::kernel(&device, cpp.as_ref(), Effort { warm_up: 1, runs: runs.min(7) })?);
+    }
+    if wanted("frames") {
+        keep("frames", frames::frames(&device, cpp.as_ref())?);
+    }
+    if wanted("new") {
+        keep("new", sections::new(&device)?);
+    }
+    if wanted("auto") {
+        keep("auto", auto::auto(&device)?);
+    }
+    if wanted("sweep") {
+        keep("sweep", sections::sweep(&device, cpp.as_ref(), option("--svg").map(Path::new))?);
+    }
+    if let Some(path) = option("--json") {
+        let text = format!("{:#}\n", Value::Object(json));
+        std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+    Ok(())
+}
