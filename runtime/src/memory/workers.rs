@@ -74,22 +74,18 @@ pub(crate) unsafe fn start(to: *mut u8, from: *const u8, bytes: usize, way: Way)
     task
 }
 
-/// Copies a piece of what is waiting to be copied; `false` if there is nothing.
-pub(crate) fn help() -> bool {
-    WORKERS.help()
-}
-
 /// Waits until a task is done, and helps meanwhile.
 pub(crate) fn finish(task: &Task) {
     while !task.is_done() {
-        if !help() {
-            pause();
-        }
+        help_or_pause();
     }
 }
 
-/// Lets a moment pass.
-pub(crate) fn pause() {
+/// What to do while waiting for something else: a piece of what is to be copied, or if there is nothing, lets a moment pass.
+pub(crate) fn help_or_pause() {
+    if WORKERS.help() {
+        return;
+    }
     if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
@@ -149,6 +145,7 @@ impl Workers {
         self.waiting.store(queue.tasks.len(), Ordering::Relaxed);
     }
 
+    /// Copies a piece of what is waiting to be copied; `false` if there is nothing.
     fn help(&self) -> bool {
         let Some(task) = self.first() else { return false };
         if !task.take() {

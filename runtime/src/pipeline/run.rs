@@ -287,9 +287,7 @@ impl<'r> Run<'r> {
     /// The host has to wait: sees to what can be copied meanwhile.
     pub(super) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
         self.stage_ahead(staging)?;
-        if !workers::help() {
-            workers::pause();
-        }
+        workers::help_or_pause();
         Ok(())
     }
 
@@ -303,7 +301,6 @@ impl<'r> Run<'r> {
             let shape = self.host_shapes[*host];
             let HostMemory::Pageable(data) = &self.hosts[*host].memory else { continue };
             while let Some((next, slot)) = staging.ahead(*operation)? {
-                // A slot is filled again only when its last chunk has been enqueued.
                 if next >= self.cut.chunks() {
                     break;
                 }
@@ -328,9 +325,7 @@ impl<'r> Run<'r> {
         }
         let mut staging = self.staging.borrow_mut();
         while !staging.deliver_due()? {
-            if !workers::help() {
-                workers::pause();
-            }
+            workers::help_or_pause();
         }
         Ok(())
     }

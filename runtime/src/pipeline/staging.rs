@@ -113,7 +113,8 @@ impl Staging {
         self.lanes.get(operation).map_or(0, |lane| lane.arrived)
     }
 
-    /// The chunk that an operation reads next, and its slot if that can be filled now.
+    /// The chunk that an operation reads next, and its slot if that can be filled now: what was in it has been enqueued, and
+    /// the device is done with it.
     pub(super) fn ahead(&mut self, operation: usize) -> DriverResult<Option<(usize, &mut Slot)>> {
         let Some(lane) = self.lanes.get_mut(operation).filter(|lane| !lane.slots.is_empty()) else {
             return Ok(None);
