@@ -273,6 +273,18 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// See the trait.
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool>;
 
+    /// From now on, copies between the device and the beginning of a pinned allocation go to these bytes of any memory
+    /// instead; with `None`, no longer. `false` where the device cannot do that: then nothing has changed.
+    ///
+    /// What the CPU would copy to or from pinned memory need not be copied then. The device decides when it accesses them:
+    /// at any time before the copies have completed.
+    /// # Safety
+    /// See the trait, of the bytes too. Nothing else writes them, or reads them where a copy to the host is enqueued, before
+    /// the copies have completed.
+    unsafe fn redirect(&self, _pinned: NonNull<u8>, _to: Option<(*mut u8, usize)>) -> bool {
+        false
+    }
+
     /// Copies pinned host memory to the device, asynchronously.
     /// # Safety
     /// See the trait. `from` is pinned memory of this driver.

@@ -146,6 +146,15 @@ impl PinnedCore {
         DevicePtr(self.ptr.as_ptr().expose_provenance() as u64)
     }
 
+    /// Has the device's copies of the first bytes go elsewhere, or no longer, if it can.
+    ///
+    /// # Safety
+    /// As `Driver::redirect`.
+    pub(crate) unsafe fn redirect(&self, to: Option<(*mut u8, usize)>) -> bool {
+        // SAFETY: the caller's promise; the allocation is this driver's.
+        unsafe { self.device.driver().redirect(self.ptr, to) }
+    }
+
     /// Gives the memory up to the device for good.
     pub(crate) fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);

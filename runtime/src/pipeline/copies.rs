@@ -103,10 +103,10 @@ impl Operation<'_> {
             HostMemory::Pageable(data) => {
                 self.deliver_left_over(to.index)?;
                 self.with_slot(bytes, |slot| {
+                    // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
+                    let delivery = unsafe { slot.expect(self.chunk.index, data.add(start), bytes) };
                     self.copy_to_host(slot.ptr(), from, bytes)?;
-                    // SAFETY: the chunk's items are within the argument.
-                    let to = unsafe { data.add(start) };
-                    self.staged(slot, Some(Delivery { chunk: self.chunk.index, to, bytes }))
+                    self.staged(slot, Some(delivery))
                 })?;
                 self.run.staging.borrow_mut().is_due(self.index, self.slot, self.chunk.index);
             }

@@ -18,6 +18,9 @@ const AUTO_SLOT_BYTES: usize = 12 << 20;
 /// Likewise where pageable data are staged: what the CPU copies should still be in its caches when the device gets to it.
 const STAGED_SLOT_BYTES: usize = 8 << 20;
 
+/// Likewise on the simulated device, where the CPU does everything: three of them and their copies fit its caches.
+const SIMULATED_SLOT_BYTES: usize = 2 << 20;
+
 /// Bytes that are not worth to be cut: overlapping them gains less than enqueuing another chunk costs.
 const LEAST_BYTES: usize = 1 << 20;
 
@@ -43,7 +46,11 @@ impl Call<'_, '_> {
         let is_pageable = |host: &HostSource<'_>| matches!(host.memory, HostMemory::Pageable(_));
         let staged = self.hosts.iter().any(is_pageable);
         let item = self.largest_item();
-        let most = if staged { STAGED_SLOT_BYTES } else { AUTO_SLOT_BYTES };
+        let most = match staged {
+            false => AUTO_SLOT_BYTES,
+            true if self.pipeline.device.is_simulated() => SIMULATED_SLOT_BYTES,
+            true => STAGED_SLOT_BYTES,
+        };
         let chunk = chunk.min(auto_bytes(items.saturating_mul(item)).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
         // CPU's copies at both ends, which small chunks delay.
@@ -97,11 +104,15 @@ impl Call<'_, '_> {
         left.checked_div(per_item.saturating_mul(depth)).unwrap_or(usize::MAX)
     }
 
-    /// Allocates the ring for whole chunks.
-    pub(super) fn reserve(mut self, chunk: ChunkSize) -> Result<()> {
+    /// Allocates the ring for whole chunks, if it is known how large these are.
+    pub(super) fn reserve(mut self, declared: ChunkSize) -> Result<()> {
         self.check_copies()?;
-        let chunk = self.chunk(chunk)?;
+        let chunk = self.chunk(declared)?;
         let depth = self.pipeline.depth;
+        if self.is_auto(declared) {
+            // The most that a run will take. How much it does depends on how long it is.
+            return self.check_budget(chunk, depth, false);
+        }
         let addressable = |buffer: &BufferShape| {
             let bytes = buffer.shape.items(chunk).checked_mul(buffer.shape.bytes());
             bytes.and_then(|bytes| bytes.checked_mul(depth)).is_some_and(|bytes| bytes <= isize::MAX as usize)
@@ -115,23 +126,22 @@ impl Call<'_, '_> {
 
     /// `shared`: also what is the whole run's.
     pub(super) fn reserve_ring(&mut self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
-        let size = |buffer: &BufferShape| match buffer.place {
-            // A run of nothing needs no slots.
-            BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
-            BufferPlace::Shared(_) => shared.then_some((buffer.bytes(chunk), 1)),
-            BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
-        };
-        if let Some(budget) = self.pipeline.budget {
-            let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
-            let needed = Ring::total(on_device.filter_map(size));
-            if needed > budget {
-                let kind = ErrorKind::Budget { needed, budget, slots, chunk };
-                return Err(Error::new(kind).at(self.pipeline.place()));
-            }
-        }
+        self.check_budget(chunk, slots, shared)?;
+        let size = |buffer: &BufferShape| room(buffer, chunk, slots, shared);
         let Pipeline { device, plan, ring, .. } = &mut *self.pipeline;
         let reserved = ring.reserve(device, plan.buffers, self.buffers.iter().map(size));
         reserved.map_err(|error| error.at(self.pipeline.place()))
+    }
+
+    /// Whether the ring stays within its budget.
+    fn check_budget(&self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
+        let Some(budget) = self.pipeline.budget else { return Ok(()) };
+        let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
+        let needed = Ring::total(on_device.filter_map(|buffer| room(buffer, chunk, slots, shared)));
+        if needed <= budget {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Budget { needed, budget, slots, chunk }).at(self.pipeline.place()))
     }
 
     /// Both sides of a copy have items of the same size.
@@ -158,5 +168,15 @@ impl Call<'_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The bytes of a buffer's slots and how many there are, if it has any. `shared`: also of what is the whole run's.
+fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Option<(usize, usize)> {
+    match buffer.place {
+        // A run of nothing needs no slots.
+        BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
+        BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
+        BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Delivery {
     pub(super) chunk: usize,
     pub(super) to: *mut u8,
     pub(super) bytes: usize,
+    /// The device itself copies it there.
+    pub(super) direct: bool,
 }
 
 impl Staging {
@@ -210,7 +212,11 @@ impl Staging {
         self.due.clear();
         for lane in &mut self.lanes {
             (lane.arrived, lane.ahead) = (0, 0);
-            lane.slots.iter_mut().for_each(|slot| slot.state = State::Idle);
+            for slot in &mut lane.slots {
+                slot.state = State::Idle;
+                // SAFETY: nothing is redirected to.
+                unsafe { slot.core.redirect(None) };
+            }
         }
     }
 
@@ -260,9 +266,23 @@ impl Slot {
     /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called [`Staging::finish`]. The slot
     /// has room, and the device is done with it.
     pub(super) unsafe fn fill(&mut self, chunk: usize, from: *const u8, bytes: usize) {
-        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled.
-        let task = unsafe { workers::start(self.ptr(), from, bytes, Way::Cached) };
+        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has drained before it
+        // is over, and before the slot is used anew.
+        let task = unsafe {
+            let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
+            workers::start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
+        };
         self.state = State::Filling { chunk, task };
+    }
+
+    /// What is to be copied to the slot, and out of it again. The device may do both at once.
+    ///
+    /// # Safety
+    /// `to` is valid for writes of `bytes`, and nothing else accesses them until the run has drained. The slot is idle.
+    pub(super) unsafe fn expect(&mut self, chunk: usize, to: *mut u8, bytes: usize) -> Delivery {
+        // SAFETY: the caller's promise.
+        let direct = unsafe { self.core.redirect(Some((to, bytes))) };
+        Delivery { chunk, to, bytes, direct }
     }
 
     /// Whether this chunk is being copied in or has been.
@@ -287,11 +307,12 @@ impl Slot {
     pub(super) unsafe fn deliver(&mut self) {
         let State::InFlight(delivery) = self.state else { return };
         self.state = match delivery {
-            Some(Delivery { chunk, to, bytes }) => {
+            Some(Delivery { chunk, to, bytes, direct }) => {
                 let way = if bytes >= LARGE { Way::PastCache } else { Way::Cached };
+                let left = if direct { 0 } else { bytes };
                 // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
                 // the slot holds at least `bytes`, and the device's copy into it has completed.
-                let task = unsafe { workers::start(to, self.ptr(), bytes, way) };
+                let task = unsafe { workers::start(to, self.ptr(), left, way) };
                 State::Delivering { chunk, bytes, task }
             }
             None => State::Idle,

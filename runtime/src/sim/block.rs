@@ -11,8 +11,8 @@ pub(super) enum Fill {
     Zero,
 }
 
-/// Blocks above this many bytes are zero whatever the fill, and their pages untouched: the operating system finds
-/// memory for them only where they are used, as far as they are used.
+/// Blocks above this many bytes are zero whatever the fill. The pages of such blocks, and of all that are to be zero, are
+/// untouched: the operating system finds memory for them only where they are used, as far as they are used.
 const UNTOUCHED: usize = 256 << 20;
 
 /// One allocation of the process, freed when it is dropped.
@@ -26,16 +26,19 @@ pub(super) struct Block {
 impl Block {
     /// `bytes` (at least 1) initialised bytes, aligned to `align`, a power of two. `None` where the allocator has none.
     pub fn new(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
-        if bytes > UNTOUCHED { Self::untouched(bytes, align) } else { Self::filled(bytes, align, fill) }
+        if bytes > UNTOUCHED || fill == Fill::Zero {
+            Self::untouched(bytes, align)
+        } else {
+            Self::poisoned(bytes, align)
+        }
     }
 
-    fn filled(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
+    fn poisoned(bytes: usize, align: usize) -> Option<Self> {
         let layout = Layout::from_size_align(bytes.max(1), align).ok()?;
         // SAFETY: the layout's size is not 0.
         let base = NonNull::new(unsafe { alloc(layout) })?;
-        let value = if fill == Fill::Poison { 0xFF } else { 0 };
         // SAFETY: `base` is a new allocation of that many bytes.
-        unsafe { base.write_bytes(value, layout.size()) };
+        unsafe { base.write_bytes(0xFF, layout.size()) };
         Some(Self { base, layout, start: base })
     }
 

@@ -116,6 +116,11 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether copies of a pinned allocation go elsewhere now. The adversary sees to it that the CPU's part is tested too.
+    pub fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
+        matches!(self.schedule, Schedule::Timed) && self.memory.redirect(pinned, to)
+    }
+
     /// A stream that the caller may still use.
     pub fn stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<&mut Stream> {
         let found = self.streams.get_mut(stream.0).filter(|stream| !stream.destroyed);

@@ -50,6 +50,8 @@ struct Allocation {
     bytes: usize,
     place: Place,
     history: History,
+    /// Where copies of the first so many bytes go instead: the address, and how many.
+    redirected: Option<(usize, usize)>,
     /// The caller has tried to free it too early, and was refused.
     given_up: bool,
 }
@@ -88,7 +90,8 @@ impl Memory {
     /// Adds an allocation for which the bytes have been reserved.
     pub fn insert(&mut self, block: Block, bytes: usize, place: Place) {
         let start = block.start().addr().get();
-        let allocation = Allocation { block, bytes, place, history: History::default(), given_up: false };
+        let history = History::default();
+        let allocation = Allocation { block, bytes, place, history, redirected: None, given_up: false };
         self.allocations.insert(start, allocation);
     }
 
@@ -140,6 +143,23 @@ impl Memory {
         let bytes = Range { start: span.start, end: span.start + span.bytes };
         let (_, allocation) = self.allocations.range_mut(..=span.start).next_back()?;
         allocation.history.access(order, bytes, span.write, accessor)
+    }
+
+    /// Has copies of a pinned allocation's first bytes go elsewhere, or no longer; `false` if there is no such allocation.
+    pub fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
+        let allocation = self.allocations.get_mut(&pinned).filter(|a| a.place == Place::Pinned);
+        allocation.map(|allocation| allocation.redirected = to).is_some()
+    }
+
+    /// Where a copy of bytes that [`check`](Self::check) has let pass goes.
+    pub fn destination(&self, start: usize, bytes: usize) -> usize {
+        let found = self.allocations.range(..=start).next_back();
+        let elsewhere = found.and_then(|(first, allocation)| {
+            let (to, length) = allocation.redirected?;
+            let offset = start - first;
+            (offset <= length && bytes <= length - offset).then_some(to + offset)
+        });
+        elsewhere.unwrap_or(start)
     }
 
     /// The host has waited for everything.

@@ -6,6 +6,9 @@
 //! Time is virtual and follows from the program and the [`Spec`] alone, so it is the same in every run (as long as
 //! one host thread uses the device; threads share one virtual clock, in the order in which they really run).
 //!
+//! What goes through page-locked memory to or from other memory is copied once, not twice, where the order is that of time:
+//! the device's copies are [redirected](Driver::redirect). Virtual time passes as if both copies had been made.
+//!
 //! Apart from the simulation, and sharing no code with it, a race checker ([`order`], [`history`]) follows what
 //! streams, events and waits on the host order. Work that races with earlier work is not carried out: it fails, as a
 //! launch does whose host body panics.
@@ -218,6 +221,11 @@ impl Driver for Sim {
             return Ok(false);
         };
         outcome.failure.as_ref().map_or(Ok(true), |failure| failure.pending().map(|()| true))
+    }
+
+    unsafe fn redirect(&self, pinned: NonNull<u8>, to: Option<(*mut u8, usize)>) -> bool {
+        let to = to.map(|(start, bytes)| (start.expose_provenance(), bytes));
+        self.machine().redirect(pinned.addr().get(), to)
     }
 
     unsafe fn copy_to_device(

@@ -9,6 +9,7 @@ use super::model::Nanos;
 use super::queue::{Action, Record};
 use super::{Sim, bodies, fault};
 use crate::driver::{DriverResult, RawStream};
+use crate::memory::{self, Way};
 use crate::unwind::{contain, drop_payload};
 
 impl Sim {
@@ -64,8 +65,14 @@ impl Sim {
                 Progress::Moved => {}
                 // Waits are for earlier records only, so this does not happen.
                 Progress::Stuck => return Err(fault::stuck(call)),
-                Progress::Run(job) => {
+                Progress::Run(mut job) => {
                     let stream = job.stream;
+                    if let Action::Copy { to, from, bytes } = &mut job.action {
+                        (*to, *from) = (
+                            machine.memory.destination(*to, *bytes),
+                            machine.memory.destination(*from, *bytes),
+                        );
+                    }
                     machine.executing = true;
                     drop(machine);
                     let result = self.execute(job);
@@ -98,8 +105,9 @@ impl Sim {
                 // enqueued, whose provenance is exposed. `Memory::remove` refuses to free them until the host has
                 // waited for the copy, so they still do. They do not overlap: two allocations differ, and
                 // `copy_on_device` refuses overlap within one. No other command is carried out meanwhile, and the
-                // caller of the copy promised not to access the host's range before it has waited.
-                unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+                // caller of the copy promised not to access the host's range before it has waited. What pinned memory was
+                // redirected to was promised likewise.
+                unsafe { memory::copy(to, from, bytes, Way::Cached) };
                 Ok(())
             }
             Action::Body(body) => {

@@ -131,3 +131,50 @@ fn a_device_may_go_with_work_and_memory_left() {
     drop(rig);
     assert_eq!(log.taken(), []);
 }
+
+#[test]
+fn copies_of_redirected_pinned_memory_go_straight_to_the_other() {
+    let rig = Rig::new();
+    let (stream, at, slot) = (rig.stream(), rig.device(100), rig.pinned(100));
+    let (mut source, mut result) = (vec![7_u8; 100], vec![0_u8; 100]);
+    rig.put(slot, 1);
+    assert!(rig.redirect(slot, Some(&mut source)));
+    rig.up(stream, tag(0, 0), at, slot).unwrap();
+    // When it is carried out is what counts.
+    source.fill(8);
+    rig.sync(stream).unwrap();
+    assert!(rig.redirect(slot, Some(&mut result)));
+    rig.down(stream, tag(1, 0), slot, at).unwrap();
+    assert_eq!(result, [0; 100], "before anyone has waited");
+    rig.sync(stream).unwrap();
+    assert_eq!((result, rig.get(slot)), (vec![8; 100], vec![1; 100]));
+}
+
+#[test]
+fn copies_beyond_what_is_redirected_stay_where_they_are() {
+    let rig = Rig::new();
+    let (stream, at, slot) = (rig.stream(), rig.device(100), rig.pinned(100));
+    let mut source = vec![7_u8; 99];
+    rig.put(slot, 1);
+    assert!(rig.redirect(slot, Some(&mut source)));
+    rig.up(stream, tag(0, 0), at, slot).unwrap();
+    rig.sync(stream).unwrap();
+    assert!(rig.redirect(slot, None));
+    rig.down(stream, tag(1, 0), slot, at).unwrap();
+    rig.sync(stream).unwrap();
+    assert_eq!(rig.get(slot), [1; 100]);
+}
+
+#[test]
+fn nothing_else_is_redirected() {
+    let rig = Rig::new();
+    let (device, inside) = (rig.device(100), rig.pinned(100));
+    let device = Pinned { ptr: NonNull::new(device.0 as *mut u8).unwrap(), bytes: 100 };
+    // SAFETY: the allocation has 100 bytes.
+    let inside = Pinned { ptr: unsafe { inside.ptr.add(1) }, bytes: 99 };
+    assert!(!rig.redirect(device, None) && !rig.redirect(inside, None));
+    // Where the order is the adversary's, the CPU's copies are tested too.
+    let rig = Rig::with(Spec::h200().adversarial(1));
+    let slot = rig.pinned(100);
+    assert!(!rig.redirect(slot, Some(&mut [0; 100])));
+}

@@ -108,6 +108,12 @@ impl Rig {
         unsafe { std::slice::from_raw_parts(pinned.ptr.as_ptr(), pinned.bytes).to_vec() }
     }
 
+    fn redirect(&self, pinned: Pinned, to: Option<&mut [u8]>) -> bool {
+        let to = to.map(|to| (to.as_mut_ptr(), to.len()));
+        // SAFETY: see `Rig`; the tests leave the bytes alone, or write them where they say why.
+        unsafe { self.sim.redirect(pinned.ptr, to) }
+    }
+
     fn up(&self, stream: RawStream, tag: Tag, to: DevicePtr, from: Pinned) -> DriverResult<()> {
         // SAFETY: see `Rig`.
         unsafe { self.sim.copy_to_device(to, from.ptr.as_ptr(), from.bytes, stream, tag) }
