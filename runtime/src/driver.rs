@@ -8,11 +8,13 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::error::{DriverError, Error, ErrorKind};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
+use crate::sim::Spec;
 
 /// An address in device memory. On the simulated device it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +176,8 @@ pub(crate) struct Info {
     pub multiprocessors: u32,
     /// Numerically lowest is most urgent: `(least, greatest)`, as `cuCtxGetStreamPriorityRange` says.
     pub priorities: (i32, i32),
+    /// Bytes of the second-level cache, 0 if the device does not tell.
+    pub cache: u64,
     /// Dynamic plus static shared memory a block may use after opting in, in bytes.
     pub max_shared: u32,
     /// Whether the blocks of a launch may wait for each other.
@@ -211,6 +215,14 @@ pub(crate) type DriverResult<T> = Result<T, DriverError>;
 /// has succeeded). All methods may be called from any thread.
 pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     fn info(&self) -> &Info;
+
+    /// What the device is like, once that is known.
+    fn calibration(&self) -> &OnceLock<Spec>;
+
+    /// What tells this device and its driver from others, from one process to the next; `None` where that is not needed.
+    fn identity(&self) -> Option<String> {
+        None
+    }
 
     /// Whether the calling thread may wait for the device. A run asks first: what it enqueued and could not wait for would
     /// be lost.

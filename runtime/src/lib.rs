@@ -65,6 +65,7 @@
 //! | `curand` | the module `curand`: random numbers | cuRAND | |
 //! | `cudnn` | the module `cudnn`: layers of neural networks | cuDNN 8 or 9 | |
 
+mod calibration;
 mod cuda;
 mod device;
 mod driver;

@@ -27,6 +27,13 @@ pub struct Report {
     pub bytes_to_host: u64,
     /// How many of those bytes, both ways together, were staged by the CPU because the host memory is pageable.
     pub bytes_staged: u64,
+    /// Bytes of device memory that the pipeline holds for its slots and for what its runs share, from this run on.
+    pub device_memory: u64,
+    /// Bytes of page-locked host memory that the pipeline holds: for staging, and for `host` scratch.
+    pub pinned_memory: u64,
+    /// From the first call until the last operation was enqueued: what the host was busy with, copies and waits for staging
+    /// included.
+    pub enqueuing: Duration,
     /// From the first call to the last result: real time on a GPU, virtual time on the simulated device.
     pub time: Duration,
     /// Whether `time` is virtual.
@@ -111,6 +118,9 @@ mod tests {
             bytes_to_device: 0,
             bytes_to_host: 0,
             bytes_staged: 0,
+            device_memory: 0,
+            pinned_memory: 0,
+            enqueuing: Duration::ZERO,
             time: Duration::ZERO,
             simulated: true,
         };

@@ -88,3 +88,23 @@ fn a_given_chunk_that_does_not_fit_is_an_error() {
          help: it has 1 slot for chunks of 1 item: make the budget at least 512 bytes"
     );
 }
+
+/// Of each buffer a slot for each chunk in flight, whatever the length of the run, and as many for each copy that is staged.
+#[test]
+fn a_pipeline_holds_no_more_than_its_slots() {
+    let device = Device::simulated(Spec::default());
+    let before = device.free_memory().unwrap();
+    let mut pipeline = Given::options(&device).budget(MIB).build().unwrap();
+    let (x, mut y) = (vec![1; 100_000], vec![0; 100_000]);
+    for items in [4000, 100_000] {
+        let report = pipeline.run(1000, &x[..items], &mut y[..items]).unwrap();
+        assert_eq!(report.device_memory, 2 * 2 * 1024, "two buffers of two slots, rounded up to 256 bytes");
+        assert_eq!(used(&device, before), report.device_memory);
+        assert_eq!(report.pinned_memory, 2 * 2 * 1000, "two copies");
+    }
+    let x = PinnedBuf::from_slice(&device, &x).unwrap();
+    let mut y = PinnedBuf::zeroed(&device, 100_000).unwrap();
+    let report = Given::new(&device).unwrap().run(1000, &x, &mut y).unwrap();
+    assert_eq!((report.device_memory, report.pinned_memory), (2 * 2 * 1024, 0));
+    assert!(report.enqueuing > std::time::Duration::ZERO && report.enqueuing <= report.time);
+}

@@ -64,3 +64,38 @@ fn depth_is_what_overlaps() -> Result<()> {
     assert!(two < 0.7 * one && three <= two, "depths 1, 2, 3 take {one}, {two}, {three} s");
     Ok(())
 }
+
+stream_pipeline! {
+    pipeline Auto {
+        inout y: [f32];
+        chunk c = auto;
+        stage load { copy y -> dy; }
+        stage double { double_all<<<1, 1>>>(1, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// What `auto` chooses follows from what the device is like, and is about the best that one could choose by hand.
+#[test]
+fn an_auto_chunk_is_nearly_the_best_on_every_device() -> Result<()> {
+    for spec in [Spec::h200(), Spec::a100(), Spec::rtx4090(), Spec::t4()] {
+        let device = Device::simulated(spec);
+        let mut y = PinnedBuf::zeroed(&device, LEN)?;
+        for len in [LEN / 32, LEN / 4, LEN] {
+            let auto = Auto::new(&device)?.run(y.slice_mut(..len)?)?;
+            let mut best = f64::INFINITY;
+            for chunk in (14..=22).map(|power| 1 << power) {
+                let report = Auto::options(&device).chunk(chunk).build()?.run(y.slice_mut(..len)?)?;
+                best = best.min(report.time.as_secs_f64());
+            }
+            let over = auto.time.as_secs_f64() / best;
+            assert!(
+                over < 1.05,
+                "{}, {len} items: chunks of {} take {over:.3} times the best",
+                device.name(),
+                auto.chunk
+            );
+        }
+    }
+    Ok(())
+}

@@ -79,6 +79,15 @@ impl Key {
     }
 }
 
+/// The folder that `THALWEG_CACHE` names, else the one for this user; `None` where it is `off` or empty.
+pub(crate) fn folder() -> Option<PathBuf> {
+    match env::var_os("THALWEG_CACHE") {
+        Some(value) if value.is_empty() || value == OsStr::new("off") => None,
+        Some(folder) => Some(folder.into()),
+        None => Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("thalweg").join("kernels")),
+    }
+}
+
 /// A folder of compiled kernels.
 #[derive(Debug)]
 pub(super) struct Cache {
@@ -86,14 +95,9 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// The folder that `THALWEG_CACHE` names, else the one for this user; `None` where it is `off` or empty.
+    /// None where nothing is to be kept.
     pub(super) fn get() -> Option<Self> {
-        let folder = match env::var_os("THALWEG_CACHE") {
-            Some(value) if value.is_empty() || value == OsStr::new("off") => return None,
-            Some(folder) => folder.into(),
-            None => etcetera::choose_base_strategy().ok()?.cache_dir().join("thalweg").join("kernels"),
-        };
-        Some(Self { folder })
+        folder().map(|folder| Self { folder })
     }
 
     fn path(&self, key: &Key) -> PathBuf {

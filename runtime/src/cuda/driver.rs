@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUevent, CUstream};
@@ -22,6 +23,7 @@ use crate::driver::{
 use crate::error::{ErrorKind, Result};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
+use crate::sim::Spec;
 
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
 const LEGACY_STREAM: u64 = 1;
@@ -37,6 +39,7 @@ pub(crate) struct Cuda {
     synchronous: bool,
     freed: Freed,
     made: Instant,
+    calibration: OnceLock<Spec>,
 }
 
 impl Cuda {
@@ -62,6 +65,7 @@ impl Cuda {
             synchronous,
             freed: Freed::default(),
             made: Instant::now(),
+            calibration: OnceLock::new(),
         })
     }
 
@@ -119,6 +123,14 @@ fn event_handle(event: RawEvent) -> CUevent {
 impl Driver for Cuda {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn calibration(&self) -> &OnceLock<Spec> {
+        &self.calibration
+    }
+
+    fn identity(&self) -> Option<String> {
+        info::identity(&self.context).ok()
     }
 
     fn may_wait(&self) -> DriverResult<()> {

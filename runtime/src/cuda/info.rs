@@ -26,12 +26,7 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
     // SAFETY: both are places for the results, and the context is current.
     unsafe { api.cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }?;
 
-    let attribute = |attribute: Attribute| -> DriverResult<u32> {
-        let mut value: c_int = 0;
-        // SAFETY: `value` is a place for the result.
-        unsafe { api.cuDeviceGetAttribute(&mut value, attribute, device) }?;
-        Ok(u32::try_from(value).unwrap_or(0))
-    };
+    let attribute = |which: Attribute| attribute(context, which);
     Ok(Info {
         name,
         index: Some(index),
@@ -45,7 +40,32 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
         // Devices without the opt-in answer 0 to the second question.
         max_shared: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?
             .max(attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?),
+        cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).unwrap_or(0).into(),
         cooperative: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
         simulated: false,
     })
+}
+
+/// What tells this GPU and its driver from others, whatever its index is today.
+pub(super) fn identity(context: &Context) -> DriverResult<String> {
+    let Info { name, memory, .. } = query(context, 0)?;
+    let place = [
+        Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+        Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+        Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+    ]
+    .map(|which| attribute(context, which).ok());
+    let mut version = 0;
+    // SAFETY: `version` is a place for the result.
+    unsafe { context.enter()?.cuDriverGetVersion(&mut version) }?;
+    // The release within that, where the operating system tells it.
+    let release = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    Ok(format!("{name}\n{memory}\n{place:?}\n{version}\n{}", release.lines().next().unwrap_or_default()))
+}
+
+fn attribute(context: &Context, attribute: Attribute) -> DriverResult<u32> {
+    let mut value: c_int = 0;
+    // SAFETY: `value` is a place for the result.
+    unsafe { context.enter()?.cuDeviceGetAttribute(&mut value, attribute, context.device()) }?;
+    Ok(u32::try_from(value).unwrap_or(0))
 }

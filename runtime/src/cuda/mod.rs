@@ -34,6 +34,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+pub(crate) use cache::folder as cache_folder;
 #[doc(hidden)]
 pub use compile::{Compiled, compilations, compile_for};
 pub(crate) use driver::Cuda;

@@ -36,6 +36,14 @@ pub enum ErrorKind {
         /// The variable's value.
         value: String,
     },
+    /// A file is no calibration of a device, or cannot be read or written.
+    #[error("`{path}` cannot be used as a calibration: {message}")]
+    Calibration {
+        /// The file.
+        path: String,
+        /// Why.
+        message: String,
+    },
     /// NVRTC, which compiles `.cu` files, is not there.
     #[error(
         "no NVRTC to compile `{file}`: none of its libraries could be loaded\n  looked for {}\n  help: install the CUDA toolkit, or PyPI's `nvidia-cuda-nvrtc` on the library path",

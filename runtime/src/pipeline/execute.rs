@@ -86,6 +86,7 @@ impl Call<'_, '_> {
         }));
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
+        let enqueued = pipeline.device.driver().clock();
         let (mut totals, functions) = run.into_parts();
         if let Some(recorder) = recorder {
             pipeline.graphs = Some(recorder.into_inner().into_graphs());
@@ -120,13 +121,17 @@ impl Call<'_, '_> {
         pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
-        let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
+        let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 
+        let [on_device, pinned] = pipeline.ring.held();
         let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
-        match first_error(plan, enqueued, drained, failure) {
+        match first_error(plan, outcome, drained, failure) {
             Some(error) => Err(error.with_complete(totals.complete(plan, lacking, cut))),
             None => Ok(Report {
+                device_memory: on_device as u64,
+                pinned_memory: (pinned + pipeline.staging.held()) as u64,
+                enqueuing: enqueued.saturating_sub(start),
                 pipeline: plan.pipeline,
                 device: pipeline.device.name().to_owned(),
                 items,

@@ -61,6 +61,18 @@ impl Ring {
         sizes.map(total).fold(0, usize::saturating_add)
     }
 
+    /// Bytes of device memory and of page-locked memory that it holds.
+    pub(super) fn held(&self) -> [usize; 2] {
+        let bytes = |on_device: bool| {
+            let memories = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
+            memories
+                .filter(|memory| matches!(memory, Memory::Device(_)) == on_device)
+                .map(Memory::bytes)
+                .sum()
+        };
+        [bytes(true), bytes(false)]
+    }
+
     /// Makes room for the given sizes, one a buffer: `Some((bytes, slots))`, or `None` to leave one alone. What is large
     /// enough already is kept.
     ///

@@ -7,32 +7,77 @@ use super::shape::{BufferPlace, BufferShape};
 use super::{ChunkSize, Pipeline, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
-use crate::plan::OperationKind;
+use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
+use crate::sim::Spec;
 
 /// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
 ///
-/// Large enough that the link's bandwidth and not the enqueuing decides (12 MiB take 0.24 ms at 50 GB/s), and three of them
-/// fit the second-level cache of today's large GPUs (40 to 50 MiB): what was just copied is read from there.
+/// Large enough that the link's bandwidth and not the enqueuing decides: 12 MiB take 0.24 ms at 50 GB/s.
 const AUTO_SLOT_BYTES: usize = 12 << 20;
 
-/// Likewise where pageable data are staged: what the CPU copies should still be in its caches when the device gets to it.
+/// Where the ring would not fit the device's cache, so many all the same.
+const LEAST_SLOT_BYTES: usize = 4 << 20;
+
+/// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
 const STAGED_SLOT_BYTES: usize = 8 << 20;
 
 /// Likewise on the simulated device, where the CPU does everything: three of them and their copies fit its caches.
 const SIMULATED_SLOT_BYTES: usize = 2 << 20;
 
-/// Bytes that are not worth to be cut: overlapping them gains less than enqueuing another chunk costs.
-const LEAST_BYTES: usize = 1 << 20;
+/// A run of so many bytes is not cut, whatever the device is like.
+const NOT_WORTH_ASKING: usize = 256 << 10;
 
-/// Bytes that the link carries while the host enqueues a chunk of a few operations: about 7 us at 50 GB/s.
-const BYTES_PER_CHUNK: usize = 350_000;
+/// What is believed of the bytes that get through while a chunk is enqueued, whatever was measured.
+const LEAST_PER_CHUNK: f64 = 32e3;
+const MOST_PER_CHUNK: f64 = 4e6;
 
-/// The bytes of a chunk for which a run of `total` is quickest.
-///
-/// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
-/// each, which favours large ones. The sum is least where both are equal.
-fn auto_bytes(total: usize) -> usize {
-    ((total as f64 * BYTES_PER_CHUNK as f64).sqrt() as usize).max(LEAST_BYTES)
+/// What the choice of a chunk goes by.
+struct Costs {
+    /// Bytes that get through while the host enqueues a chunk. On an H200 a chunk of two copies and a kernel with their events
+    /// takes 7 us, in which the link carries 350 KB.
+    chunk: f64,
+    /// Bytes of the largest slot.
+    most: usize,
+}
+
+impl Costs {
+    /// `depth` slots should fit the device's second-level cache, with something left for what the kernels use besides: then
+    /// what was just copied is read from there.
+    fn new(plan: &Plan, spec: &Spec, depth: usize) -> Self {
+        let is =
+            |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
+        let to_device =
+            is(|kind| matches!(kind, OperationKind::Upload { .. } | OperationKind::CopyFromScratch { .. }));
+        let to_host =
+            is(|kind| matches!(kind, OperationKind::Download { .. } | OperationKind::CopyToScratch { .. }));
+        let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
+        let mapped = plan.buffers.iter().any(is_mapped);
+        let link = spec.to_device.max(spec.to_host);
+        let rate = match (to_device, to_host) {
+            (true, true) => link * spec.duplex,
+            (true, false) => spec.to_device,
+            (false, true) => spec.to_host,
+            (false, false) if mapped => link,
+            (false, false) => spec.memory_rate,
+        };
+        let calls = spec.host_call.as_secs_f64() * plan.operations.len() as f64;
+        let events = spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64;
+        let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
+        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache / 4 * 3 / depth };
+        // A rate that is none is no limit.
+        let rate = if rate > 0.0 { rate } else { f64::MAX };
+        let chunk = (rate * (calls + events)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
+        Self { chunk, most: most.clamp(LEAST_SLOT_BYTES, AUTO_SLOT_BYTES) }
+    }
+
+    /// The bytes of a chunk for which a run of `total` is quickest.
+    ///
+    /// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
+    /// each, which favours large ones. The sum is least where both are equal. While less than a chunk's bytes get through,
+    /// the host would be waited for.
+    fn bytes(&self, total: usize) -> usize {
+        (total as f64 * self.chunk).sqrt().max(self.chunk) as usize
+    }
 }
 
 impl Call<'_, '_> {
@@ -46,12 +91,18 @@ impl Call<'_, '_> {
         let is_pageable = |host: &HostSource<'_>| matches!(host.memory, HostMemory::Pageable(_));
         let staged = self.hosts.iter().any(is_pageable);
         let item = self.largest_item();
+        let total = items.saturating_mul(item);
+        if total <= NOT_WORTH_ASKING {
+            return Ok(Cut::even(items, chunk));
+        }
+        let Pipeline { device, plan, depth, .. } = &*self.pipeline;
+        let costs = Costs::new(plan, device.calibration(), *depth);
         let most = match staged {
-            false => AUTO_SLOT_BYTES,
-            true if self.pipeline.device.is_simulated() => SIMULATED_SLOT_BYTES,
+            false => costs.most,
+            true if device.is_simulated() => SIMULATED_SLOT_BYTES,
             true => STAGED_SLOT_BYTES,
         };
-        let chunk = chunk.min(auto_bytes(items.saturating_mul(item)).min(most) / item).max(1);
+        let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
         // CPU's copies at both ends, which small chunks delay.
         let shapes = self.host_shapes.iter().chain(self.buffers.iter().map(|buffer| &buffer.shape));

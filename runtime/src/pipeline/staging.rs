@@ -106,6 +106,11 @@ impl Staging {
         Ok(())
     }
 
+    /// Bytes of page-locked memory that it holds.
+    pub(super) fn held(&self) -> usize {
+        self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
+    }
+
     pub(super) fn slot(&mut self, operation: usize, slot: usize) -> Option<&mut Slot> {
         self.lanes.get_mut(operation)?.slots.get_mut(slot)
     }

@@ -43,7 +43,7 @@ mod work;
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use self::block::Block;
@@ -62,6 +62,7 @@ use crate::kernel::{Grid, KernelInfo};
 /// A simulated device.
 pub(crate) struct Sim {
     info: Info,
+    calibration: OnceLock<Spec>,
     machine: Mutex<Machine>,
     /// Signalled when a job has been carried out, if a thread waits for that.
     executed: Condvar,
@@ -70,6 +71,7 @@ pub(crate) struct Sim {
 impl Sim {
     pub(crate) fn new(spec: Spec) -> Self {
         let machine = Mutex::new(Machine::new(&spec));
+        let calibration = OnceLock::from(spec.clone());
         let info = Info {
             name: spec.name,
             index: None,
@@ -78,10 +80,11 @@ impl Sim {
             multiprocessors: spec.multiprocessors,
             priorities: spec.priorities,
             max_shared: spec.max_shared,
+            cache: spec.cache,
             cooperative: spec.compute_capability >= occupancy::COOPERATIVE,
             simulated: true,
         };
-        Self { info, machine, executed: Condvar::new() }
+        Self { info, calibration, machine, executed: Condvar::new() }
     }
 
     fn machine(&self) -> MutexGuard<'_, Machine> {
@@ -146,6 +149,10 @@ impl Sim {
 impl Driver for Sim {
     fn info(&self) -> &Info {
         &self.info
+    }
+
+    fn calibration(&self) -> &OnceLock<Spec> {
+        &self.calibration
     }
 
     fn may_wait(&self) -> DriverResult<()> {

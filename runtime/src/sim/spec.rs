@@ -29,6 +29,8 @@ pub struct Spec {
     pub multiprocessors: u32,
     /// Shared memory that a block may use, static and dynamic together, in bytes.
     pub max_shared: u32,
+    /// The second-level cache, in bytes. The simulation knows no caches; what is chosen for the device goes by it.
+    pub cache: u64,
     /// Kernels that may execute at the same time, at least 1.
     pub concurrent_kernels: u32,
     /// Stream priorities, `(least, greatest)`; numerically lower is more urgent.
@@ -62,7 +64,7 @@ pub struct Spec {
     pub graph_launch: Duration,
     /// What a call that changes a node of a graph costs the host.
     pub graph_update: Duration,
-    pub(super) adversary: Option<u64>,
+    pub(crate) adversary: Option<u64>,
 }
 
 impl Spec {
@@ -76,6 +78,7 @@ impl Spec {
             compute_capability: (9, 0),
             multiprocessors: 132,
             max_shared: 227 << 10,
+            cache: 50 << 20,
             concurrent_kernels: 128,
             priorities: (0, -5),
             to_device: 55.3e9,
@@ -106,6 +109,7 @@ impl Spec {
             compute_capability: (8, 0),
             multiprocessors: 108,
             max_shared: 163 << 10,
+            cache: 40 << 20,
             to_device: 25.0e9,
             to_host: 26.0e9,
             duplex: 0.85,
@@ -128,6 +132,7 @@ impl Spec {
             compute_capability: (8, 9),
             multiprocessors: 128,
             max_shared: 99 << 10,
+            cache: 72 << 20,
             to_device: 25.0e9,
             to_host: 26.0e9,
             duplex: 0.85,
@@ -145,6 +150,7 @@ impl Spec {
             compute_capability: (7, 5),
             multiprocessors: 40,
             max_shared: 64 << 10,
+            cache: 4 << 20,
             to_device: 12.2e9,
             to_host: 12.9e9,
             duplex: 0.85,

@@ -114,7 +114,7 @@ impl Cpp {
                 &mut ring,
             )
         });
-        let ring = Ring { cpp: self, raw: ring, x: x.as_ptr() };
+        let ring = Ring { cpp: self, raw: ring, x: x.as_ptr(), chunk };
         // A method of the whole ring, so that the closure owns all of it.
         Contender::new(way.name(), Output::Pinned, move |data| Ok(ring.run(way, &data.x)))
     }
@@ -169,6 +169,7 @@ struct Ring<'a> {
     cpp: &'a Cpp,
     raw: *mut c_void,
     x: *const f32,
+    chunk: usize,
 }
 
 impl Ring<'_> {
@@ -178,7 +179,10 @@ impl Ring<'_> {
         let start = std::time::Instant::now();
         // SAFETY: the ring is live and its data are those that were asserted; it is done when this returns.
         self.cpp.check(unsafe { (self.cpp.ring_run)(self.raw, way as c_int, &mut enqueue) });
-        Sample { wall: start.elapsed().as_secs_f64(), enqueue: Some(enqueue) }
+        Sample {
+            wall: start.elapsed().as_secs_f64(),
+            enqueue: Some(enqueue / x.len().div_ceil(self.chunk) as f64),
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! cargo bench --bench speed [-- SECTION… --json FILE --svg FILE --runs N]
 //! ```
 //!
-//! Needs a CUDA device; nvcc on the path adds the C++. Sections: `link`, `pageable`, `small`, `frames`, `kernel`, `new`,
-//! `auto`, `sweep`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
+//! Needs a CUDA device, but for `simulated`; nvcc on the path adds the C++. Sections: `simulated`, `calibration`, `link`,
+//! `pageable`, `small`, `frames`, `kernel`, `new`, `auto`, `sweep`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
 //! alternating runs.
 
 mod auto;
@@ -17,6 +17,7 @@ mod pipelines;
 mod plot;
 mod rust;
 mod sections;
+mod simulated;
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ use thalweg::prelude::*;
 
 use crate::cpp::Cpp;
 
-const SECTIONS: [&str; 8] = ["link", "pageable", "small", "frames", "kernel", "new", "auto", "sweep"];
+const SECTIONS: [&str; 10] =
+    ["simulated", "calibration", "link", "pageable", "small", "frames", "kernel", "new", "auto", "sweep"];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -37,12 +39,35 @@ fn main() -> Result<()> {
     let runs = option("--runs").map_or(11, |runs| runs.parse().expect("a number of runs"));
     let effort = Effort { warm_up: 2, runs };
 
+    let mut json = Map::new();
+    if wanted("simulated") {
+        json.insert("simulated".to_owned(), simulated::simulated(runs)?);
+    }
+    if named != ["simulated"] {
+        on_a_gpu(&wanted, effort, option("--svg").map(Path::new), &mut json)?;
+    }
+    if let Some(path) = option("--json") {
+        let text = format!("{:#}\n", Value::Object(json));
+        std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+    Ok(())
+}
+
+fn on_a_gpu(
+    wanted: &dyn Fn(&str) -> bool,
+    effort: Effort,
+    svg: Option<&Path>,
+    json: &mut Map<String, Value>,
+) -> Result<()> {
     let device = Device::cuda(0)?;
     println!("{device}, {} CPU cores", std::thread::available_parallelism().map_or(0, usize::from));
     let cpp = Cpp::load();
-    let mut json = Map::from_iter([("device".to_owned(), json!(device.to_string()))]);
+    json.insert("device".to_owned(), json!(device.to_string()));
     let mut keep = |name: &str, value: Value| drop(json.insert(name.to_owned(), value));
 
+    if wanted("calibration") {
+        keep("calibration", sections::calibration(&device)?);
+    }
     if wanted("link") {
         keep("link", sections::link(&device, cpp.as_ref(), effort)?);
     }
@@ -53,7 +78,10 @@ fn main() -> Result<()> {
         keep("small", sections::small(&device, cpp.as_ref(), effort)?);
     }
     if wanted("kernel") {
-        keep("kernel", sections::kernel(&device, cpp.as_ref(), Effort { warm_up: 1, runs: runs.min(7) })?);
+        keep(
+            "kernel",
+            sections::kernel(&device, cpp.as_ref(), Effort { warm_up: 1, runs: effort.runs.min(7) })?,
+        );
     }
     if wanted("frames") {
         keep("frames", frames::frames(&device, cpp.as_ref())?);
@@ -65,11 +93,7 @@ fn main() -> Result<()> {
         keep("auto", auto::auto(&device)?);
     }
     if wanted("sweep") {
-        keep("sweep", sections::sweep(&device, cpp.as_ref(), option("--svg").map(Path::new))?);
-    }
-    if let Some(path) = option("--json") {
-        let text = format!("{:#}\n", Value::Object(json));
-        std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        keep("sweep", sections::sweep(&device, cpp.as_ref(), svg)?);
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::pipelines::stepped;
 pub struct Sample {
     /// Seconds from the first call to the last result.
     pub wall: f64,
-    /// Seconds that the host spent enqueuing, where that is known.
+    /// Seconds that the host spent enqueuing a chunk, where that is known.
     pub enqueue: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Contender<'a> {
         Self { name: name.into(), output, turn: Box::new(turn) }
     }
 
-    /// One of whom the wall time alone is known.
+    /// A pipeline, timed from outside.
     pub fn timed(
         name: impl Into<String>,
         output: Output,
@@ -60,8 +60,12 @@ impl<'a> Contender<'a> {
     ) -> Self {
         Self::new(name, output, move |data| {
             let start = Instant::now();
-            turn(data)?;
-            Ok(Sample { wall: start.elapsed().as_secs_f64(), enqueue: None })
+            let report = turn(data)?;
+            let wall = start.elapsed().as_secs_f64();
+            // What is staged is copied and waited for while it is enqueued.
+            let enqueue =
+                (report.bytes_staged == 0).then(|| report.enqueuing.as_secs_f64() / report.chunks as f64);
+            Ok(Sample { wall, enqueue })
         })
     }
 }
@@ -170,9 +174,7 @@ impl Table {
         for row in &self.rows {
             let [least, most] = row.spread();
             let median = row.median();
-            let enqueue = row
-                .enqueue()
-                .map_or(String::new(), |seconds| format!("{:>9.2}", seconds * 1e6 / self.chunks as f64));
+            let enqueue = row.enqueue().map_or(String::new(), |seconds| format!("{:>9.2}", seconds * 1e6));
             println!(
                 "{:<40} {:>9.3} {:>9.3} {:>9.3} {:>8.3} {enqueue}",
                 row.name,
@@ -192,7 +194,7 @@ impl Table {
                 "seconds": row.samples.iter().map(|sample| sample.wall).collect::<Vec<_>>(),
                 "median_seconds": row.median(),
                 "times_the_limit": row.median() / limit,
-                "enqueue_seconds_per_chunk": row.enqueue().map(|seconds| seconds / self.chunks as f64),
+                "enqueue_seconds_per_chunk": row.enqueue(),
             })
         });
         json!({ "title": self.title, "chunks": self.chunks, "rows": rows.collect::<Vec<_>>() })

@@ -122,7 +122,7 @@ pub fn cudarc<'a>(tracked: bool, chunk: usize, depth: usize, iterations: u32) ->
             .expect("a launch");
             stream.memcpy_dtoh(&z[k].slice(..to.len()), to).expect("a copy out");
         }
-        let enqueue = start.elapsed().as_secs_f64();
+        let enqueue = start.elapsed().as_secs_f64() / data.x.len().div_ceil(chunk) as f64;
         for stream in &streams {
             stream.synchronize().expect("the chunks");
         }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use thalweg::prelude::*;
 
 use crate::cpp::{Cpp, Way};
-use crate::measure::{Contender, Data, Effort, Output, Sample, measure};
+use crate::measure::{Contender, Data, Effort, Output, Sample, measure, quantile};
 use crate::pipelines::{Step, StepAuto, StepBySlot, StepMapped};
 use crate::plot::{Series, draw};
 use crate::rust::{Bare, cudarc};
@@ -144,18 +144,46 @@ pub fn kernel(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Valu
     Ok(table.to_json())
 }
 
-/// Milliseconds to build a pipeline whose kernels are compiled.
+/// What the device is measured to be, and how long that takes.
+pub fn calibration(device: &Device) -> Result<Value> {
+    let start = Instant::now();
+    let spec = device.calibrate()?;
+    let seconds = start.elapsed().as_secs_f64();
+    println!("\nCalibration, in {:.0} ms: {spec:#?}", seconds * 1e3);
+    Ok(json!({ "seconds": seconds, "spec": format!("{spec:?}") }))
+}
+
+/// Time to build a pipeline whose kernels are compiled, and what it holds once it has run.
 pub fn new(device: &Device) -> Result<Value> {
     drop(Step::new(device)?);
+    let mut data = Data::new(device, GIB / 4, true)?;
     let mut seconds = Vec::new();
+    let (mut pinned, mut pageable) = (None, None);
     for _ in 0..11 {
         let start = Instant::now();
-        drop(Step::new(device)?);
+        let mut pipeline = Step::new(device)?;
         seconds.push(start.elapsed().as_secs_f64());
+        pinned = Some(pipeline.run(1, &data.x, &mut data.z)?);
+        let mut pipeline = Step::new(device)?;
+        pageable = Some(pipeline.run(1, &data.pageable_x, &mut data.pageable_z)?);
     }
-    let median = crate::measure::quantile(seconds.iter().copied(), 0.5);
-    println!("\nBuilding and dropping a pipeline, auto: {:.3} ms", median * 1e3);
-    Ok(json!({ "seconds": seconds, "median_seconds": median }))
+    let median = quantile(seconds.iter().copied(), 0.5);
+    println!(
+        "\nBuilding a pipeline, auto: {:.3} ms; what it holds after a run of 256 MiB each way:",
+        median * 1e3
+    );
+    let mut held = Map::new();
+    for (name, report) in [("page-locked", pinned), ("`Vec`s", pageable)] {
+        let Some(report) = report else { continue };
+        let [device, host] =
+            [report.device_memory, report.pinned_memory].map(|bytes| bytes as f64 / f64::from(1 << 20));
+        println!("{name:<40} {device:>9.1} MiB of device memory, {host:>6.1} MiB page-locked");
+        held.insert(
+            name.to_owned(),
+            json!({ "device": report.device_memory, "pinned": report.pinned_memory }),
+        );
+    }
+    Ok(json!({ "seconds": seconds, "median_seconds": median, "held": held }))
 }
 
 /// Throughput by chunk size, everyone.

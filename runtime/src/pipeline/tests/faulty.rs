@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use crate::driver::{
@@ -412,6 +412,10 @@ impl Driver for Faulty {
 
     fn clock(&self) -> Duration {
         self.sim.clock()
+    }
+
+    fn calibration(&self) -> &OnceLock<Spec> {
+        self.sim.calibration()
     }
 
     fn host_copied(&self, bytes: usize) {

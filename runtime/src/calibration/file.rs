@@ -1,0 +1,140 @@
+//! A [`Spec`] as a file: a line for each of its fields, `name = value`, which is TOML too.
+//!
+//! Not with a crate for JSON or TOML: what the common ones add to every program that depends on this one (serde's derive; or
+//! that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values compare with numbers) is much for 24 lines.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::sim::Spec;
+
+/// The first line.
+const FORMAT: &str = "# thalweg calibration 1: bytes, seconds, bytes a second";
+
+/// A file that is longer is none.
+const LONGEST: u64 = 1 << 16;
+
+/// Under another name first, so that another process never reads half of it.
+pub(super) fn save(spec: &Spec, path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix("unfinished-").tempfile_in(folder)?;
+    file.write_all(to_text(spec).as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+pub(super) fn load(path: &Path) -> Result<Spec, String> {
+    let data = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !data.is_file() || data.len() > LONGEST {
+        return Err("it is no calibration".to_owned());
+    }
+    from_text(&fs::read_to_string(path).map_err(|error| error.to_string())?)
+}
+
+fn to_text(spec: &Spec) -> String {
+    let pair = |first: &dyn std::fmt::Display, second: &dyn std::fmt::Display| format!("[{first}, {second}]");
+    let (cc, priorities) = (spec.compute_capability, spec.priorities);
+    let sizes = [
+        ("name", format!("{:?}", spec.name)),
+        ("memory", spec.memory.to_string()),
+        ("pinned_memory", spec.pinned_memory.to_string()),
+        ("compute_capability", pair(&cc.0, &cc.1)),
+        ("multiprocessors", spec.multiprocessors.to_string()),
+        ("max_shared", spec.max_shared.to_string()),
+        ("cache", spec.cache.to_string()),
+        ("concurrent_kernels", spec.concurrent_kernels.to_string()),
+        ("priorities", pair(&priorities.0, &priorities.1)),
+    ];
+    let rates = [
+        ("to_device", spec.to_device),
+        ("to_host", spec.to_host),
+        ("duplex", spec.duplex),
+        ("memory_rate", spec.memory_rate),
+        ("host_memcpy", spec.host_memcpy),
+    ];
+    let times = [
+        ("copy_latency", spec.copy_latency),
+        ("launch_latency", spec.launch_latency),
+        ("event_latency", spec.event_latency),
+        ("host_latency", spec.host_latency),
+        ("signal_latency", spec.signal_latency),
+        ("host_call", spec.host_call),
+        ("event_call", spec.event_call),
+        ("graph_launch", spec.graph_launch),
+        ("graph_update", spec.graph_update),
+    ];
+    let numbers = rates.into_iter().chain(times.map(|(name, time)| (name, time.as_secs_f64())));
+    let lines = sizes.into_iter().chain(numbers.map(|(name, number)| (name, format!("{number:e}"))));
+    lines.fold(format!("{FORMAT}\n"), |mut text, (name, value)| {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "{name} = {value}");
+        text
+    })
+}
+
+fn from_text(text: &str) -> Result<Spec, String> {
+    let lines = text.strip_prefix(FORMAT).ok_or("it is no calibration")?;
+    let fields = Fields(lines.lines().filter_map(|line| line.split_once(" = ")).collect());
+    Ok(Spec {
+        name: fields.text("name")?,
+        memory: fields.get("memory")?,
+        pinned_memory: fields.get("pinned_memory")?,
+        compute_capability: fields.pair("compute_capability")?,
+        multiprocessors: fields.get("multiprocessors")?,
+        max_shared: fields.get("max_shared")?,
+        cache: fields.get("cache")?,
+        concurrent_kernels: fields.get("concurrent_kernels")?,
+        priorities: fields.pair("priorities")?,
+        to_device: fields.get("to_device")?,
+        to_host: fields.get("to_host")?,
+        duplex: fields.get("duplex")?,
+        memory_rate: fields.get("memory_rate")?,
+        host_memcpy: fields.get("host_memcpy")?,
+        copy_latency: fields.time("copy_latency")?,
+        launch_latency: fields.time("launch_latency")?,
+        event_latency: fields.time("event_latency")?,
+        host_latency: fields.time("host_latency")?,
+        signal_latency: fields.time("signal_latency")?,
+        host_call: fields.time("host_call")?,
+        event_call: fields.time("event_call")?,
+        graph_launch: fields.time("graph_launch")?,
+        graph_update: fields.time("graph_update")?,
+        adversary: None,
+    })
+}
+
+/// The text of each value.
+struct Fields<'a>(BTreeMap<&'a str, &'a str>);
+
+impl Fields<'_> {
+    fn read<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, String> {
+        let value = self.0.get(name).ok_or_else(|| format!("it has no `{name}`"))?;
+        read(value).ok_or_else(|| format!("`{name}` cannot be {value}"))
+    }
+
+    fn get<T: FromStr>(&self, name: &str) -> Result<T, String> {
+        self.read(name, |value| value.parse().ok())
+    }
+
+    fn pair<T: FromStr>(&self, name: &str) -> Result<(T, T), String> {
+        self.read(name, |value| {
+            let (first, second) = value.strip_prefix('[')?.strip_suffix(']')?.split_once(", ")?;
+            Some((first.parse().ok()?, second.parse().ok()?))
+        })
+    }
+
+    fn time(&self, name: &str) -> Result<Duration, String> {
+        self.read(name, |value| Duration::try_from_secs_f64(value.parse().ok()?).ok())
+    }
+
+    /// What is between the quotes. No device's name needs an escape.
+    fn text(&self, name: &str) -> Result<String, String> {
+        self.read(name, |value| Some(value.strip_prefix('"')?.strip_suffix('"')?.to_owned()))
+    }
+}

@@ -1,0 +1,105 @@
+//! What a device is like: its rates and latencies, measured once and kept.
+//!
+//! A simulated device is what its [`Spec`] says. A GPU is measured ([`measure`]) when a run first has a choice to make that
+//! depends on it, in a few tenths of a second, and what came of it is kept in a file ([`file`]) beside the compiled kernels,
+//! one for each GPU and driver. Where that cannot be done, the figures of [`Spec::h200`] are taken: nothing but speed depends
+//! on them.
+
+mod file;
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::cuda;
+use crate::device::Device;
+use crate::error::{Error, ErrorKind, Result};
+use crate::sim::Spec;
+
+/// Of what is measured and how: what another version has measured is not taken.
+const VERSION: u32 = 1;
+
+impl Device {
+    /// What this device is like: measured, if it is a GPU, when something first needs to know, and from then on as
+    /// `THALWEG_CACHE` keeps it, for this GPU and driver.
+    ///
+    /// `THALWEG_CALIBRATION` names a file to take instead, one that [`Spec::save`] has written; `off` takes the figures of
+    /// [`Spec::h200`] and measures nothing. A simulated device made of the result behaves like this one, as far as it can:
+    ///
+    /// ```
+    /// use thalweg::{Device, Spec};
+    ///
+    /// let device = Device::simulated(Spec::t4());
+    /// let spec = device.calibration();
+    /// assert_eq!(spec.multiprocessors, 40);
+    /// let like_it = Device::simulated(spec.clone());
+    /// ```
+    pub fn calibration(&self) -> &Spec {
+        self.driver().calibration().get_or_init(|| self.find_calibration())
+    }
+
+    /// Measures what this device is like now, in a few tenths of a second, and keeps it for the processes that come after.
+    /// Nothing else should use the device meanwhile. This process goes on with what it has chosen by.
+    ///
+    /// # Errors
+    /// There is no memory for it (64 MiB on the device, as much page-locked, at best); the device fails.
+    pub fn calibrate(&self) -> Result<Spec> {
+        let spec = measure::measure(self)?;
+        if let Some(path) = self.calibration_file() {
+            // Else the next process measures again.
+            let _ = file::save(&spec, &path);
+        }
+        Ok(spec)
+    }
+
+    fn find_calibration(&self) -> Spec {
+        let given = env::var_os("THALWEG_CALIBRATION").filter(|value| !value.is_empty());
+        let known = match given {
+            Some(off) if off == OsStr::new("off") => None,
+            Some(path) => Spec::load(path).ok(),
+            None => {
+                let kept = self.calibration_file().and_then(|path| file::load(&path).ok());
+                // Where each operation is waited for, nothing can be told.
+                let measured = || (!self.driver().is_synchronous()).then(|| self.calibrate().ok()).flatten();
+                kept.or_else(measured)
+            }
+        };
+        known.unwrap_or_else(Spec::h200)
+    }
+
+    /// Where this GPU's calibration is kept, if it is.
+    fn calibration_file(&self) -> Option<PathBuf> {
+        let identity = self.driver().identity()?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let key = blake3::hash(format!("{VERSION}\n{identity}\n{threads}").as_bytes()).to_hex();
+        Some(cuda::cache_folder()?.join(format!("{}.calibration", &key[..32])))
+    }
+}
+
+impl Spec {
+    /// A spec that was saved.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        file::load(path).map_err(|message| refused(path, message))
+    }
+
+    /// Saves it as TOML, a line for each field: rates in bytes a second, times in seconds, sizes in bytes. Whether it is
+    /// [`adversarial`](Self::adversarial) is not saved.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        file::save(self, path).map_err(|error| refused(path, error.to_string()))
+    }
+}
+
+fn refused(path: &Path, message: String) -> Error {
+    ErrorKind::Calibration { path: path.display().to_string(), message }.into()
+}

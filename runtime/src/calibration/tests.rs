@@ -1,0 +1,101 @@
+use super::*;
+
+/// How far two numbers are apart, as a share of the second.
+fn off(measured: f64, is: f64) -> f64 {
+    (measured - is).abs() / is
+}
+
+/// What a simulated device is measured to be.
+fn measured(spec: &Spec) -> Spec {
+    measure::measure(&Device::simulated(spec.clone())).expect("measures")
+}
+
+#[test]
+fn a_simulated_device_is_measured_to_be_what_its_spec_says() {
+    for spec in [Spec::h200(), Spec::a100(), Spec::rtx4090(), Spec::t4()] {
+        let found = measured(&spec);
+        let rates = |s: &Spec| [s.to_device, s.to_host, s.memory_rate, s.host_memcpy];
+        for (found, is) in rates(&found).into_iter().zip(rates(&spec)) {
+            assert!(off(found, is) < 0.01, "{}: {found:e} for {is:e}", spec.name);
+        }
+        assert!(off(found.duplex, spec.duplex) < 0.03, "{}: {} for {}", spec.name, found.duplex, spec.duplex);
+        let times = |s: &Spec| {
+            let device =
+                [s.copy_latency, s.launch_latency, s.event_latency, s.signal_latency, s.host_latency];
+            let host = [s.host_call, s.event_call, s.graph_launch, s.graph_update];
+            [&device[..], &host].concat()
+        };
+        for (index, (found, is)) in times(&found).into_iter().zip(times(&spec)).enumerate() {
+            assert!(found.abs_diff(is).as_nanos() <= 25, "{}, {index}: {found:?} for {is:?}", spec.name);
+        }
+        let sizes = |s: &Spec| {
+            (s.memory, s.compute_capability, s.multiprocessors, s.max_shared, s.cache, s.priorities)
+        };
+        assert_eq!((sizes(&found), &found.name), (sizes(&spec), &spec.name));
+    }
+}
+
+#[test]
+fn with_little_memory_less_is_copied() {
+    let small = Spec::h200().with_memory(5 << 20).with_pinned_memory(5 << 20);
+    assert!(off(measured(&small).to_device, small.to_device) < 0.05);
+    let none = Device::simulated(Spec::h200().with_memory(1 << 20));
+    assert!(none.calibrate().unwrap_err().to_string().contains("CUDA_ERROR_OUT_OF_MEMORY"));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let device = Device::simulated(Spec::h200());
+    let free = device.free_memory().unwrap();
+    device.calibrate().unwrap();
+    assert_eq!(device.free_memory().unwrap(), free);
+}
+
+#[test]
+fn a_simulated_devices_calibration_is_its_spec() {
+    let spec = Spec::rtx4090().with_memory(1 << 30);
+    assert_eq!(*Device::simulated(spec.clone()).calibration(), spec);
+}
+
+#[test]
+fn a_saved_spec_is_loaded_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b.json");
+    for spec in [Spec::h200(), Spec::t4(), measured(&Spec::a100())] {
+        spec.save(&path).unwrap();
+        assert_eq!(Spec::load(&path).unwrap(), spec);
+    }
+    // Nothing but the file is left.
+    assert_eq!(std::fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_is_no_calibration_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spec");
+    let refused = |content: &str| {
+        std::fs::write(&path, content).unwrap();
+        Spec::load(&path).unwrap_err().to_string()
+    };
+    assert!(refused("").ends_with("it is no calibration"));
+    assert!(refused("# thalweg calibration 1").ends_with("it is no calibration"));
+    Spec::h200().save(&path).unwrap();
+    let good = std::fs::read_to_string(&path).unwrap();
+    let changed = |from: &str, to: &str| {
+        assert!(good.contains(from), "{good}");
+        refused(&good.replace(from, to))
+    };
+    assert!(changed("name = ", "game = ").ends_with("it has no `name`"));
+    let cases = [
+        ("multiprocessors = 132", "multiprocessors = 5000000000", "`multiprocessors` cannot be 5000000000"),
+        ("duplex = 9.203e-1", "duplex = true", "`duplex` cannot be true"),
+        ("host_call = 1.8e-6", "host_call = -1", "`host_call` cannot be -1"),
+        ("priorities = [0, -5]", "priorities = [0]", "`priorities` cannot be [0]"),
+    ];
+    for (from, to, why) in cases {
+        assert!(changed(from, to).ends_with(why), "{}", changed(from, to));
+    }
+    assert!(refused(&" ".repeat(1 << 17)).ends_with("it is no calibration"));
+    assert!(Spec::load(folder.path()).unwrap_err().to_string().ends_with("it is no calibration"));
+    assert!(Spec::load(folder.path().join("none")).unwrap_err().to_string().contains("No such file"));
+}
