@@ -42,6 +42,9 @@ pub struct StreamPlan {
     pub per_slot: bool,
     /// Whether it is the legacy default stream.
     pub null: bool,
+    /// Whether a run chooses if there is one for each ring slot, or one alone: for a stage of kernels that names no stream.
+    /// The events order either.
+    pub placed: bool,
 }
 
 /// A stream's priority.
@@ -281,8 +284,9 @@ impl fmt::Display for Plan {
         for (index, operation) in self.operations.iter().enumerate() {
             if heading != Some((operation.stage, operation.stream)) {
                 heading = Some((operation.stage, operation.stream));
-                let StreamPlan { name, priority, per_slot, null } = self.streams[operation.stream];
+                let StreamPlan { name, priority, per_slot, null, placed } = self.streams[operation.stream];
                 let slot = match (per_slot, null) {
+                    (true, _) if placed => ", or one per slot",
                     (true, _) => " per slot",
                     (false, true) => " = null",
                     (false, false) => "",

@@ -125,6 +125,7 @@ impl Saxpy {
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: false,
                 null: false,
+                placed: false,
             },
         ],
         stages: &["load", "axpy", "store"],

@@ -122,6 +122,7 @@ impl Saxpy {
                 priority: ::thalweg::__private::Priority::Default,
                 per_slot: true,
                 null: false,
+                placed: false,
             },
         ],
         stages: &["load", "axpy", "store"],

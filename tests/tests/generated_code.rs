@@ -32,8 +32,14 @@ static PLAN: Plan = Plan {
     line: 1,
     column: 1,
     streams: &[
-        StreamPlan { name: "used", priority: Priority::Default, per_slot: false, null: false },
-        StreamPlan { name: "unused", priority: Priority::Default, per_slot: false, null: false },
+        StreamPlan { name: "used", priority: Priority::Default, per_slot: false, null: false, placed: false },
+        StreamPlan {
+            name: "unused",
+            priority: Priority::Default,
+            per_slot: false,
+            null: false,
+            placed: false,
+        },
     ],
     stages: &["all"],
     hosts: &[host("x", false), host("y", true)],

@@ -99,3 +99,33 @@ fn an_auto_chunk_is_nearly_the_best_on_every_device() -> Result<()> {
     }
     Ok(())
 }
+
+/// A stage of kernels that names no stream has one, and one for each slot once a run has shown that kernels are what it waits
+/// for: then their latencies overlap.
+#[test]
+fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> Result<()> {
+    let times = |spec: Spec, graph: bool| -> Result<Vec<f64>> {
+        let device = Device::simulated(spec);
+        let mut y = PinnedBuf::from_slice(&device, &vec![1.0; LEN])?;
+        let options = Auto::options(&device);
+        let mut pipeline = if graph { options.graph().build()? } else { options.build()? };
+        let times = (0..4).map(|_| Ok(pipeline.run(&mut y)?.time.as_secs_f64())).collect();
+        // One element of each chunk was doubled each time.
+        assert!(y.iter().all(|y| [1.0, 16.0].contains(y)));
+        times
+    };
+    let mut slow = Spec::h200();
+    slow.launch_latency = std::time::Duration::from_millis(1);
+    let [first, second, third, fourth] = times(slow.clone(), false)?[..] else { unreachable!() };
+    // Ten latencies one after another; then three at a time.
+    assert!(second < 0.5 * first, "{first} s, then {second} s");
+    // The clock is read in whole nanoseconds.
+    let same = |one: f64, other: f64| (one - other).abs() < 2e-9;
+    assert!(same(third, second) && same(fourth, second), "{second}, {third}, {fourth}");
+    // In a graph kernels are ordered as they were, and where copies take longer nothing changes.
+    let in_graph = times(slow, true)?;
+    assert!(in_graph.iter().all(|time| *time > 0.9 * first), "{in_graph:?} against {first}");
+    let [first, others @ ..] = &times(Spec::h200(), false)?[..] else { unreachable!() };
+    assert!(others.iter().all(|other| same(*other, *first)), "{first}, {others:?}");
+    Ok(())
+}

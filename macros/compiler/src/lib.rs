@@ -1,7 +1,8 @@
 //! The compiler behind thalweg's macros, a plain library: tokens in, tokens out.
 //!
-//! `stream_pipeline!` goes through five phases, each a module: [`syntax`] parses, [`resolve`] turns names into ids,
-//! [`check`] finds what is wrong, [`schedule`] places the events, [`codegen`] writes the code. `#[kernels]` is
+//! `stream_pipeline!` goes through six phases, each a module: [`syntax`] parses, [`resolve`] turns names into ids,
+//! [`check`] finds what is wrong, [`placement`] chooses streams, [`schedule`] places the events, [`codegen`] writes the
+//! code. `#[kernels]` is
 //! [`kernels`]. Errors collect in [`diagnostics`] within a phase and stop at the barrier after it.
 
 #![allow(
@@ -16,6 +17,7 @@ mod groups;
 pub mod kernels;
 pub mod lower;
 pub mod manual;
+pub mod placement;
 pub mod resolve;
 pub mod schedule;
 pub mod syntax;
@@ -47,11 +49,12 @@ pub fn stream_pipeline(input: TokenStream) -> TokenStream {
 
 /// The phases, and the barriers between them.
 fn expand(pipeline: syntax::Pipeline, diagnostics: &mut Diagnostics) -> Option<TokenStream> {
-    let program = resolve::resolve(pipeline, diagnostics)?;
+    let mut program = resolve::resolve(pipeline, diagnostics)?;
     check::check(&program, diagnostics);
     if diagnostics.has_errors() {
         return None;
     }
+    placement::place(&mut program);
     let lowered = lower::lower(&program);
     let schedule = manual::schedule(&program, &lowered, diagnostics);
     if diagnostics.has_errors() {

@@ -126,26 +126,28 @@ impl Call<'_, '_> {
 
         let [on_device, pinned] = pipeline.ring.held();
         let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
-        match first_error(plan, outcome, drained, failure) {
-            Some(error) => Err(error.with_complete(totals.complete(plan, lacking, cut))),
-            None => Ok(Report {
-                device_memory: on_device as u64,
-                pinned_memory: (pinned + pipeline.staging.held()) as u64,
-                enqueuing: enqueued.saturating_sub(start),
-                pipeline: plan.pipeline,
-                device: pipeline.device.name().to_owned(),
-                items,
-                chunks,
-                chunk,
-                depth: pipeline.depth,
-                graph,
-                bytes_to_device: totals.to_device,
-                bytes_to_host: totals.to_host,
-                bytes_staged: totals.staged,
-                time,
-                simulated: pipeline.device.is_simulated(),
-            }),
+        if let Some(error) = first_error(plan, outcome, drained, failure) {
+            return Err(error.with_complete(totals.complete(plan, lacking, cut)));
         }
+        let report = Report {
+            pipeline: plan.pipeline,
+            device: pipeline.device.name().to_owned(),
+            items,
+            chunks,
+            chunk,
+            depth: pipeline.depth,
+            graph,
+            bytes_to_device: totals.to_device,
+            bytes_to_host: totals.to_host,
+            bytes_staged: totals.staged,
+            device_memory: on_device as u64,
+            pinned_memory: (pinned + pipeline.staging.held()) as u64,
+            enqueuing: enqueued.saturating_sub(start),
+            time,
+            simulated: pipeline.device.is_simulated(),
+        };
+        pipeline.learn(&report);
+        Ok(report)
     }
 }
 

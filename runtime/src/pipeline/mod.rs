@@ -2,6 +2,7 @@
 
 mod call;
 mod copies;
+mod costs;
 mod cut;
 mod enqueue;
 mod execute;
@@ -43,6 +44,7 @@ use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
+use crate::report::Report;
 use crate::stream::{Event, Stream};
 use kept::Graphs;
 use ring::Ring;
@@ -73,6 +75,8 @@ pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
     depth: usize,
+    /// Whether kernels were what the last run waited for: stages whose streams a run chooses have one for each slot then.
+    spread: bool,
     /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
     states: Mutex<States>,
     /// Overrides the declaration's.
@@ -131,6 +135,7 @@ impl Pipeline {
             device: device.clone(),
             plan,
             depth,
+            spread: false,
             states: Mutex::new(States::new(device)),
             chunk,
             stream_start,
@@ -239,6 +244,17 @@ impl Pipeline {
                 Drained::Lost(_) => Drained::Lost(error),
                 _ => Drained::Failed(error),
             },
+        }
+    }
+
+    /// Chooses for the next run by what this one has shown, if there is a choice and the device's calibration is known: to
+    /// measure it now would be a surprise.
+    fn learn(&mut self, report: &Report) {
+        if !report.graph
+            && self.plan.streams.iter().any(|stream| stream.placed)
+            && let Some(spec) = self.device.driver().calibration().get()
+        {
+            self.spread = costs::kernels_bind(self.plan, spec, report);
         }
     }
 

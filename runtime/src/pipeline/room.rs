@@ -1,22 +1,14 @@
 //! How much room a call needs: the items in a chunk, and the ring.
 
 use super::call::Call;
+use super::costs::{AUTO_SLOT_BYTES, Costs};
 use super::cut::Cut;
 use super::ring::{ALIGN, Ring};
 use super::shape::{BufferPlace, BufferShape};
 use super::{ChunkSize, Pipeline, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
-use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
-use crate::sim::Spec;
-
-/// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
-///
-/// Large enough that the link's bandwidth and not the enqueuing decides: 12 MiB take 0.24 ms at 50 GB/s.
-const AUTO_SLOT_BYTES: usize = 12 << 20;
-
-/// Where the ring would not fit the device's cache, so many all the same.
-const LEAST_SLOT_BYTES: usize = 4 << 20;
+use crate::plan::OperationKind;
 
 /// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
 const STAGED_SLOT_BYTES: usize = 8 << 20;
@@ -26,59 +18,6 @@ const SIMULATED_SLOT_BYTES: usize = 2 << 20;
 
 /// A run of so many bytes is not cut, whatever the device is like.
 const NOT_WORTH_ASKING: usize = 256 << 10;
-
-/// What is believed of the bytes that get through while a chunk is enqueued, whatever was measured.
-const LEAST_PER_CHUNK: f64 = 32e3;
-const MOST_PER_CHUNK: f64 = 4e6;
-
-/// What the choice of a chunk goes by.
-struct Costs {
-    /// Bytes that get through while the host enqueues a chunk. On an H200 a chunk of two copies and a kernel with their events
-    /// takes 7 us, in which the link carries 350 KB.
-    chunk: f64,
-    /// Bytes of the largest slot.
-    most: usize,
-}
-
-impl Costs {
-    /// `depth` slots should fit the device's second-level cache, with something left for what the kernels use besides: then
-    /// what was just copied is read from there.
-    fn new(plan: &Plan, spec: &Spec, depth: usize) -> Self {
-        let is =
-            |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
-        let to_device =
-            is(|kind| matches!(kind, OperationKind::Upload { .. } | OperationKind::CopyFromScratch { .. }));
-        let to_host =
-            is(|kind| matches!(kind, OperationKind::Download { .. } | OperationKind::CopyToScratch { .. }));
-        let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
-        let mapped = plan.buffers.iter().any(is_mapped);
-        let link = spec.to_device.max(spec.to_host);
-        let rate = match (to_device, to_host) {
-            (true, true) => link * spec.duplex,
-            (true, false) => spec.to_device,
-            (false, true) => spec.to_host,
-            (false, false) if mapped => link,
-            (false, false) => spec.memory_rate,
-        };
-        let calls = spec.host_call.as_secs_f64() * plan.operations.len() as f64;
-        let events = spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64;
-        let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
-        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache / 4 * 3 / depth };
-        // A rate that is none is no limit.
-        let rate = if rate > 0.0 { rate } else { f64::MAX };
-        let chunk = (rate * (calls + events)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
-        Self { chunk, most: most.clamp(LEAST_SLOT_BYTES, AUTO_SLOT_BYTES) }
-    }
-
-    /// The bytes of a chunk for which a run of `total` is quickest.
-    ///
-    /// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
-    /// each, which favours large ones. The sum is least where both are equal. While less than a chunk's bytes get through,
-    /// the host would be waited for.
-    fn bytes(&self, total: usize) -> usize {
-        (total as f64 * self.chunk).sqrt().max(self.chunk) as usize
-    }
-}
 
 impl Call<'_, '_> {
     /// How the run's items are cut into chunks.

@@ -19,7 +19,7 @@ use crate::device::Device;
 use crate::driver::{DriverResult, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
 use crate::memory::{HostMemory, HostSource, workers};
-use crate::plan::{OperationKind, Plan};
+use crate::plan::{OperationKind, Plan, StreamPlan};
 use crate::stream::{Event, Stream};
 
 /// One chunk: what `c` is in `chunk c = auto`.
@@ -69,6 +69,8 @@ pub struct Run<'r> {
     recorder: Option<&'r RefCell<Recorder>>,
     /// The operations whose pageable data are read ahead, and their arguments.
     read_ahead: &'r [(usize, usize)],
+    /// Whether stages whose streams a run chooses have one for each slot.
+    spread: bool,
     /// Whether the host asks the device how far it is, in place of waiting.
     polls: bool,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
@@ -97,11 +99,14 @@ impl<'r> Run<'r> {
         recorder: Option<&'r RefCell<Recorder>>,
         read_ahead: &'r [(usize, usize)],
     ) -> Self {
-        let Pipeline { device, plan, depth, stream_start, streams, events, ring, states, .. } = pipeline;
+        let Pipeline { device, plan, depth, spread, stream_start, streams, events, ring, states, .. } =
+            pipeline;
         Self {
             device,
             plan,
             depth: *depth,
+            // A graph has an order in place of streams, and more freedom costs more to launch.
+            spread: *spread && recorder.is_none(),
             ring,
             hosts,
             host_shapes,
@@ -165,7 +170,8 @@ impl<'r> Run<'r> {
         self.begun.set(begun + 1);
         self.begin(c.index);
         let slot = c.index % self.depth;
-        let offset = if self.plan.streams[stream].per_slot { slot } else { 0 };
+        let StreamPlan { per_slot, placed, .. } = self.plan.streams[stream];
+        let offset = if per_slot && (self.spread || !placed) { slot } else { 0 };
         let raw = self.streams[self.stream_start[stream] + offset].raw;
         Operation { run: self, index, chunk: c, slot, stream: raw }
     }

@@ -3,7 +3,7 @@
 use syn::{BinOp, Expr, Lit, Type};
 
 /// The value, if `expr` is made of whole-number literals, parentheses, casts and arithmetic.
-pub(super) fn value(expr: &Expr) -> Option<u128> {
+pub fn value(expr: &Expr) -> Option<u128> {
     match expr {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().ok(),

@@ -11,6 +11,7 @@ mod shapes;
 mod streams;
 
 pub use shapes::NOT_PLAIN_DATA;
+pub use streams::{AUTO_DEPTH, HARDWARE_QUEUES};
 
 use crate::diagnostics::Diagnostics;
 use crate::resolve::Program;

@@ -7,10 +7,10 @@ use crate::diagnostics::Diagnostics;
 use crate::resolve::{BufferKind, Mark, MarkKind, OperationKind, Priority, Program, Stream};
 
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
-const HARDWARE_QUEUES: u128 = 8;
+pub const HARDWARE_QUEUES: u128 = 8;
 
 /// Ring slots of a pipeline that does not say.
-const AUTO_DEPTH: u128 = 3;
+pub const AUTO_DEPTH: u128 = 3;
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
     null(program, diagnostics);

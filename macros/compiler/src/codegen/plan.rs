@@ -16,13 +16,14 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
     let (pipeline, (line, column)) = (program.name.to_string(), position(program.name.span()));
     let streams = program.streams.iter().map(|stream| {
         let (name, per_slot, null) = (stream.name.to_string(), stream.per_slot, stream.null);
+        let placed = per_slot && !stream.declared;
         let priority = match stream.priority {
             Priority::Default => quote_spanned!(site=> Default),
             Priority::High => quote_spanned!(site=> High),
             Priority::Low => quote_spanned!(site=> Low),
             Priority::Level(level) => quote_spanned!(site=> Level(#level)),
         };
-        quote_spanned!(site=> #private::StreamPlan { name: #name, priority: #private::Priority::#priority, per_slot: #per_slot, null: #null })
+        quote_spanned!(site=> #private::StreamPlan { name: #name, priority: #private::Priority::#priority, per_slot: #per_slot, null: #null, placed: #placed })
     });
     let stages = program.stages.iter().map(|stage| stage.name.to_string());
     let hosts = program.hosts.iter().map(|host| {

@@ -1,0 +1,215 @@
+//! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
+
+use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
+use crate::report::Report;
+use crate::sim::Spec;
+
+/// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
+///
+/// Large enough that the link's bandwidth and not the enqueuing decides: 12 MiB take 0.24 ms at 50 GB/s.
+pub(super) const AUTO_SLOT_BYTES: usize = 12 << 20;
+
+/// Where the ring would not fit the device's cache, so many all the same.
+const LEAST_SLOT_BYTES: usize = 4 << 20;
+
+/// What is believed of the bytes that get through while a chunk is enqueued, whatever was measured.
+const LEAST_PER_CHUNK: f64 = 32e3;
+const MOST_PER_CHUNK: f64 = 4e6;
+
+/// What the choice of a chunk goes by.
+pub(super) struct Costs {
+    /// Bytes that get through while the host enqueues a chunk. On an H200 a chunk of two copies and a kernel with their events
+    /// takes 7 us, in which the link carries 350 KB.
+    chunk: f64,
+    /// Bytes of the largest slot.
+    pub(super) most: usize,
+}
+
+impl Costs {
+    /// `depth` slots should fit the device's second-level cache, with something left for what the kernels use besides: then
+    /// what was just copied is read from there.
+    pub(super) fn new(plan: &Plan, spec: &Spec, depth: usize) -> Self {
+        let is =
+            |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
+        let to_device =
+            is(|kind| matches!(kind, OperationKind::Upload { .. } | OperationKind::CopyFromScratch { .. }));
+        let to_host =
+            is(|kind| matches!(kind, OperationKind::Download { .. } | OperationKind::CopyToScratch { .. }));
+        let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
+        let mapped = plan.buffers.iter().any(is_mapped);
+        let link = spec.to_device.max(spec.to_host);
+        let rate = match (to_device, to_host) {
+            (true, true) => link * spec.duplex,
+            (true, false) => spec.to_device,
+            (false, true) => spec.to_host,
+            (false, false) if mapped => link,
+            (false, false) => spec.memory_rate,
+        };
+        let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
+        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache / 4 * 3 / depth };
+        // A rate that is none is no limit.
+        let rate = if rate > 0.0 { rate } else { f64::MAX };
+        let chunk = (rate * enqueuing(plan, spec)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
+        Self { chunk, most: most.clamp(LEAST_SLOT_BYTES, AUTO_SLOT_BYTES) }
+    }
+
+    /// The bytes of a chunk for which a run of `total` is quickest.
+    ///
+    /// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
+    /// each, which favours large ones. The sum is least where both are equal. While less than a chunk's bytes get through,
+    /// the host would be waited for.
+    pub(super) fn bytes(&self, total: usize) -> usize {
+        (total as f64 * self.chunk).sqrt().max(self.chunk) as usize
+    }
+}
+
+/// A run takes so many times as long as its copies, at least, if kernels are what it waits for.
+const KERNELS_BIND: f64 = 1.1;
+
+/// A run is bound by the host if enqueuing takes more than this share of it.
+const HOST_BINDS: f64 = 0.75;
+
+/// Whether kernels were what a run waited for: not the copies, not the host. Known of runs that are long enough to tell.
+pub(super) fn kernels_bind(plan: &Plan, spec: &Spec, report: &Report) -> bool {
+    if report.bytes_staged > 0 || report.chunks <= 2 * report.depth {
+        return false;
+    }
+    let seconds = |bytes: u64, rate: f64| if rate > 0.0 { bytes as f64 / rate } else { 0.0 };
+    let (up, down) =
+        (seconds(report.bytes_to_device, spec.to_device), seconds(report.bytes_to_host, spec.to_host));
+    // While both directions copy, each is slower.
+    let both = up.min(down);
+    let duplex = if spec.duplex > 0.0 { spec.duplex } else { 1.0 };
+    let copies = both / duplex + (up.max(down) - both);
+    // The first chunk's copy in and the last one's copy out are on their own.
+    let ends = (up + down) / report.chunks as f64;
+    let host = enqueuing(plan, spec) * report.chunks as f64;
+    let time = report.time.as_secs_f64();
+    time > KERNELS_BIND * (copies + ends) && host < HOST_BINDS * time
+}
+
+/// Seconds that the host takes to enqueue a chunk on streams.
+fn enqueuing(plan: &Plan, spec: &Spec) -> f64 {
+    let calls = spec.host_call.as_secs_f64() * plan.operations.len() as f64;
+    calls + spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::OperationPlan;
+
+    const OPERATION: OperationPlan = OperationPlan {
+        stage: 0,
+        stream: 0,
+        text: "",
+        kind: OperationKind::Upload { host: 0, buffer: 0 },
+        conditional: false,
+        line: 1,
+        column: 1,
+    };
+    const DOWN: OperationPlan =
+        OperationPlan { kind: OperationKind::Download { host: 0, buffer: 0 }, ..OPERATION };
+    const KERNEL: OperationPlan = OperationPlan { kind: OperationKind::Launch { kernel: "k" }, ..OPERATION };
+    const NO_PLAN: Plan = Plan {
+        pipeline: "P",
+        file: "",
+        line: 1,
+        column: 1,
+        streams: &[],
+        stages: &[],
+        hosts: &[],
+        buffers: &[],
+        operations: &[],
+        events: &[],
+        waits: &[],
+    };
+    const COPIES: Plan = Plan { operations: &[OPERATION, KERNEL, DOWN], ..NO_PLAN };
+
+    fn bytes(plan: &Plan, spec: &Spec, total: usize) -> (usize, usize) {
+        let costs = Costs::new(plan, spec, 3);
+        (costs.bytes(total), costs.most)
+    }
+
+    #[test]
+    fn chunks_follow_from_the_device() {
+        let spec = Spec::h200();
+        // Three calls of 1.8 us at 50.9 GB/s.
+        let chunk: f64 = 3.0 * 1.8e-6 * 55.3e9 * 0.9203;
+        assert_eq!(
+            bytes(&COPIES, &spec, 1 << 30),
+            (((1_u64 << 30) as f64 * chunk).sqrt() as usize, 12 << 20)
+        );
+        assert_eq!(bytes(&COPIES, &spec, 1000).0, chunk as usize);
+        let up = Plan { operations: &[OPERATION], ..NO_PLAN };
+        assert_eq!(bytes(&up, &spec, 0).0, (1.8e-6 * 55.3e9) as usize);
+        // Kernels alone get through device memory.
+        let kernel = Plan { operations: &[KERNEL], ..NO_PLAN };
+        assert_eq!(bytes(&kernel, &spec, 0).0, MOST_PER_CHUNK as usize);
+        // Whatever the ring, no more than is known to be good.
+        for (cache, depth, most) in
+            [(50 << 20, 3, 12), (50 << 20, 6, 6), (4 << 20, 3, 4), (0, 3, 12), (u64::MAX, 1, 12)]
+        {
+            let mut spec = Spec::h200();
+            spec.cache = cache;
+            assert_eq!(Costs::new(&COPIES, &spec, depth).most >> 20, most, "{cache} {depth}");
+        }
+    }
+
+    #[test]
+    fn no_spec_makes_nonsense() {
+        let at = |change: fn(&mut Spec)| {
+            let mut spec = Spec::h200();
+            change(&mut spec);
+            bytes(&COPIES, &spec, 1 << 20).0
+        };
+        assert_eq!(at(|spec| (spec.to_device, spec.to_host) = (0.0, f64::NAN)), MOST_PER_CHUNK as usize);
+        assert_eq!(at(|spec| spec.duplex = f64::NAN), MOST_PER_CHUNK as usize);
+        assert_eq!(at(|spec| spec.to_device = f64::INFINITY), MOST_PER_CHUNK as usize);
+        assert_eq!(
+            at(|spec| spec.host_call = Duration::ZERO),
+            (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize
+        );
+        assert_eq!(at(|spec| spec.host_call = Duration::MAX), MOST_PER_CHUNK as usize);
+    }
+
+    fn report(millis: u64, chunks: usize) -> Report {
+        let bytes = 1 << 30;
+        Report {
+            pipeline: "P",
+            device: String::new(),
+            items: 1 << 28,
+            chunks,
+            chunk: 1,
+            depth: 3,
+            graph: false,
+            bytes_to_device: bytes,
+            bytes_to_host: bytes,
+            bytes_staged: 0,
+            device_memory: 0,
+            pinned_memory: 0,
+            enqueuing: Duration::ZERO,
+            time: Duration::from_millis(millis),
+            simulated: false,
+        }
+    }
+
+    #[test]
+    fn a_run_is_bound_by_its_kernels_if_neither_copies_nor_calls_explain_it() {
+        let binds = |report: Report| kernels_bind(&COPIES, &Spec::h200(), &report);
+        // 1 GiB each way takes 21.1 ms.
+        assert!(!binds(report(22, 92)));
+        assert!(binds(report(30, 92)));
+        // With few chunks the ends are much of it; with very few nothing can be said.
+        assert!(!binds(report(26, 12)));
+        assert!(!binds(report(300, 6)));
+        // 10,000 chunks of 5.4 us.
+        assert!(!binds(report(60, 10_000)));
+        assert!(binds(report(90, 10_000)));
+        assert!(!binds(Report { bytes_staged: 1, ..report(300, 92) }));
+        // Nothing is copied.
+        assert!(binds(Report { bytes_to_device: 0, bytes_to_host: 0, ..report(2, 92) }));
+    }
+}
