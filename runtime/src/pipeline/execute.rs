@@ -62,7 +62,8 @@ impl Call<'_, '_> {
         // Where each operation is waited for, a graph would hide which one failed.
         let records = slots > 0 && !pipeline.device.driver().is_synchronous();
         if let Some(graphs) = pipeline.graphs.as_mut().filter(|_| records) {
-            graphs.reserve(&pipeline.device, lanes).map_err(|error| explain(plan, error))?;
+            let ordered = (pipeline.streams.len(), pipeline.events.len());
+            graphs.reserve(&pipeline.device, lanes, ordered).map_err(|error| explain(plan, error))?;
         }
         let recorder = |graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth);
         let recorder = pipeline.graphs.take_if(|_| records).map(recorder).map(RefCell::new);

@@ -9,7 +9,7 @@ use super::kept::{Graphs, prepared};
 use super::recorded::Recorded;
 use super::staging::Delivery;
 use crate::device::Device;
-use crate::driver::{DevicePtr, DriverResult, HostBody, RawEvent, RawLaunch, RawStream, Tag};
+use crate::driver::{DevicePtr, DriverResult, HostBody, RawLaunch, RawStream, Tag};
 use crate::graph::Work;
 use crate::plan::{BufferKind, Distance, OperationKind, Plan};
 
@@ -106,11 +106,6 @@ impl Recorder {
         (self.cover != Cover::Run).then_some(self.chunk as u64)
     }
 
-    /// Whether what was recorded last is of this chunk.
-    pub(super) fn is_at(&self, chunk: usize) -> bool {
-        self.chunk == chunk
-    }
-
     /// Whether what was recorded is to be launched before anything of another chunk.
     pub(super) fn is_full(&self) -> bool {
         match self.cover {
@@ -150,7 +145,7 @@ impl Recorder {
         }
     }
 
-    pub(super) fn copy(&mut self, stream: RawStream, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
+    pub(super) fn copy(&mut self, stream: usize, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
         self.graphs.recorded.push(stream, tag, if bytes == 0 { Work::Nothing } else { work });
         Ok(())
     }
@@ -160,7 +155,7 @@ impl Recorder {
         to: DevicePtr,
         pattern: &[u8],
         count: usize,
-        stream: RawStream,
+        stream: usize,
         tag: Tag,
     ) -> DriverResult<()> {
         let work = self.graphs.recorded.nodes.fill(to, pattern, count);
@@ -168,17 +163,17 @@ impl Recorder {
         Ok(())
     }
 
-    pub(super) fn record(&mut self, event: RawEvent, stream: RawStream) {
+    pub(super) fn record(&mut self, event: usize, stream: usize) {
         self.graphs.recorded.record(event, stream);
     }
 
-    pub(super) fn wait(&mut self, stream: RawStream, event: RawEvent) {
+    pub(super) fn wait(&mut self, stream: usize, event: usize) {
         self.graphs.recorded.wait(stream, event);
     }
 
     /// # Safety
     /// The launch's parameters are of the sizes that it gives.
-    pub(super) unsafe fn kernel(&mut self, launch: &RawLaunch<'_>, stream: RawStream, tag: Tag) {
+    pub(super) unsafe fn kernel(&mut self, launch: &RawLaunch<'_>, stream: usize, tag: Tag) {
         if self.device.is_simulated() {
             self.bodies.push((launch.host)());
         }

@@ -71,8 +71,14 @@ pub(super) struct Graphs {
 }
 
 impl Graphs {
-    /// Makes sure that there are so many lanes.
-    pub(super) fn reserve(&mut self, device: &Device, lanes: usize) -> DriverResult<()> {
+    /// Makes sure that there are so many lanes, and room for the order of so many streams and events.
+    pub(super) fn reserve(
+        &mut self,
+        device: &Device,
+        lanes: usize,
+        (streams, events): (usize, usize),
+    ) -> DriverResult<()> {
+        self.recorded.reserve(streams, events);
         while self.lanes.len() < lanes {
             let (stream, done) = (Stream::new(device, Priority::Default)?, Event::new(device)?);
             self.lanes.push(Lane { stream, done, in_flight: false, kept: Vec::new() });

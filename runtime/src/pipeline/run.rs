@@ -7,7 +7,7 @@ use super::cut::Cut;
 use super::functions::Functions;
 use super::graph::Recorder;
 use super::in_place::InPlace;
-use super::queue::Queue;
+use super::queue::{Numbered, Queue};
 use super::ring::Ring;
 use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
@@ -16,7 +16,7 @@ use super::state::States;
 use super::symbols::Symbols;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
-use crate::driver::{DriverResult, RawStream};
+use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
 use crate::memory::{HostMemory, HostSource, workers};
 use crate::plan::{OperationKind, Plan};
@@ -61,6 +61,8 @@ pub struct Run<'r> {
     streams: &'r [Stream],
     events: &'r [Event],
     cut: Cut,
+    /// The chunk of the operation that was begun last, or the first one.
+    current: Cell<Current>,
     /// How many operations, over all chunks, have been begun.
     begun: Cell<usize>,
     /// Whether they came in the plan's order, none left out.
@@ -73,6 +75,14 @@ pub struct Run<'r> {
     polls: bool,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
     refused: RefCell<Option<Error>>,
+}
+
+/// A chunk as its operations need it.
+#[derive(Clone, Copy)]
+struct Current {
+    chunk: Chunk,
+    /// Its ring slot.
+    slot: usize,
 }
 
 /// What a run has done so far.
@@ -116,6 +126,7 @@ impl<'r> Run<'r> {
             streams,
             events,
             cut,
+            current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
             begun: Cell::new(0),
             in_order: Cell::new(true),
             polls: recorder.is_none() && device.driver().polls(),
@@ -156,18 +167,26 @@ impl<'r> Run<'r> {
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
-        // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-        let c = self.cut.at(c.index);
+        let is_another = c.index != self.current.get().chunk.index;
+        if is_another {
+            // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
+            self.current.set(Current { chunk: self.cut.at(c.index), slot: c.index % self.depth });
+        }
+        let Current { chunk, slot } = self.current.get();
         let begun = self.begun.get();
-        let expected = c.index * self.plan.operations.len() + index;
+        let expected = chunk.index * self.plan.operations.len() + index;
         // A chunk after the last has no items, and what there is for each chunk ends before it.
-        self.in_order.set(self.in_order.get() && begun == expected && c.len > 0);
+        if begun != expected || chunk.len == 0 {
+            self.refuse();
+        }
         self.begun.set(begun + 1);
-        self.begin(c.index);
-        let slot = c.index % self.depth;
+        if is_another {
+            self.begin(chunk.index);
+        }
         let offset = if self.plan.streams[stream].per_slot { slot } else { 0 };
-        let raw = self.streams[self.stream_start[stream] + offset].raw;
-        Operation { run: self, index, chunk: c, slot, stream: raw }
+        let number = self.stream_start[stream] + offset;
+        let stream = Numbered { raw: self.streams[number].raw, number };
+        Operation { run: self, index, chunk, slot, stream }
     }
 
     /// Whether everything so far was enqueued as the plan has it.
@@ -195,8 +214,10 @@ impl<'r> Run<'r> {
     }
 
     /// The event object of a ring slot.
-    pub(super) fn event(&self, EventKey(event): EventKey, slot: usize) -> &'r Event {
-        &self.events[event * self.depth + slot]
+    #[inline]
+    pub(super) fn event(&self, EventKey(event): EventKey, slot: usize) -> Numbered<RawEvent> {
+        let number = event * self.depth + slot;
+        Numbered { raw: self.events[number].raw, number }
     }
 
     /// Where operations go.
@@ -207,9 +228,9 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// An operation of a chunk follows: launches what a graph ends before.
+    /// An operation of another chunk follows, this one: launches what a graph ends before.
     fn begin(&self, chunk: usize) {
-        let Some(recorder) = self.recorder.filter(|recorder| !recorder.borrow().is_at(chunk)) else { return };
+        let Some(recorder) = self.recorder else { return };
         let ends = self.in_order() && recorder.borrow().is_full();
         if ends && let Err(error) = self.launch_graph() {
             self.refuse_with(error);
