@@ -73,21 +73,28 @@ pub struct Call<'p, 'a> {
     /// Of what comes next.
     halo: (usize, Edge),
     per_chunk: bool,
+    /// Whether something was.
+    any_per_chunk: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
-        let (hosts, buffers) = (pipeline.plan.hosts.len(), pipeline.plan.buffers.len());
+        let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
+        // A run gives them back.
+        let (mut host_shapes, mut buffers) = std::mem::take(&mut pipeline.shapes);
+        host_shapes.clear();
+        buffers.clear();
         Self {
             pipeline,
-            host_shapes: Vec::with_capacity(hosts),
-            hosts: Vec::with_capacity(hosts),
-            buffers: Vec::with_capacity(buffers),
+            host_shapes,
+            hosts,
+            buffers,
             shared: Vec::new(),
             in_place: Vec::new(),
             items: None,
             halo: (0, Edge::Clamp),
             per_chunk: false,
+            any_per_chunk: false,
         }
     }
 
@@ -99,7 +106,7 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// What comes next has elements for each chunk.
     pub fn per_chunk(&mut self) -> &mut Self {
-        self.per_chunk = true;
+        (self.per_chunk, self.any_per_chunk) = (true, true);
         self
     }
 
@@ -236,6 +243,9 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// What has elements for each chunk has enough of them.
     pub(super) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
+        if !self.any_per_chunk {
+            return Ok(());
+        }
         let plan = self.pipeline.plan;
         let too_short = |host, len, shape: &Shape| {
             let per_chunk = shape.per_item;

@@ -74,12 +74,12 @@ impl Call<'_, '_> {
         let start = pipeline.device.driver().clock();
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
-        let buffers = (&*buffers, &*in_place);
+        let used = (&*buffers, &*in_place);
         let graph = recorder.is_some();
         let resources = (&staging, &symbols);
         let ahead = if stages { read_ahead(plan, &hosts, &host_shapes) } else { Vec::new() };
         let queue = recorder.as_ref();
-        let run = Run::new(pipeline, resources, (&hosts, &host_shapes), buffers, cut, queue, &ahead);
+        let run = Run::new(pipeline, resources, (&hosts, &host_shapes), used, cut, queue, &ahead);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&shared)?;
             body(&run)?;
@@ -121,6 +121,7 @@ impl Call<'_, '_> {
         pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
+        pipeline.shapes = (host_shapes, buffers);
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 

@@ -6,11 +6,10 @@
 //! are kept in [`Graphs`].
 
 use super::kept::{Graphs, prepared};
-use super::recorded::Recorded;
 use super::staging::Delivery;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult, HostBody, RawLaunch, RawStream, Tag};
-use crate::graph::Work;
+use crate::graph::{New, Work};
 use crate::plan::{BufferKind, Distance, OperationKind, Plan};
 
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
@@ -65,6 +64,8 @@ pub(super) struct Launched {
 /// Records operations and launches them as graphs.
 pub(super) struct Recorder {
     device: Device,
+    /// Whether the device runs host bodies.
+    simulated: bool,
     cover: Cover,
     depth: usize,
     graphs: Box<Graphs>,
@@ -73,6 +74,8 @@ pub(super) struct Recorder {
     launched: Launched,
     /// The chunk of what was recorded last.
     chunk: usize,
+    /// Its lane.
+    lane: usize,
     /// How many graphs the run, or the chunk, has launched.
     position: usize,
     /// Whether the chunk has been put after the one before.
@@ -85,12 +88,14 @@ impl Recorder {
     pub(super) fn new(device: &Device, graphs: Box<Graphs>, cover: Cover, depth: usize) -> Self {
         Self {
             device: device.clone(),
+            simulated: device.is_simulated(),
             cover,
             depth,
             graphs,
             bodies: Vec::new(),
             launched: Launched::default(),
             chunk: 0,
+            lane: 0,
             position: 0,
             placed: false,
             last: None,
@@ -109,7 +114,7 @@ impl Recorder {
     /// Whether what was recorded is to be launched before anything of another chunk.
     pub(super) fn is_full(&self) -> bool {
         match self.cover {
-            Cover::Run => self.graphs.recorded.nodes.len() >= GRAPH_NODES,
+            Cover::Run => self.graphs.recorded.len() >= GRAPH_NODES,
             Cover::Chunk { .. } => true,
         }
     }
@@ -118,6 +123,10 @@ impl Recorder {
     pub(super) fn begin(&mut self, chunk: usize) {
         self.chunk = chunk;
         if self.cover != Cover::Run {
+            // In a run that was refused something may be left, which is of another place.
+            let Graphs { lanes, recorded, .. } = &mut *self.graphs;
+            recorded.differ(lanes[self.lane].before(self.position));
+            self.lane = chunk % self.depth;
             self.position = 0;
             self.placed = false;
         }
@@ -146,8 +155,19 @@ impl Recorder {
     }
 
     pub(super) fn copy(&mut self, stream: usize, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
-        self.graphs.recorded.push(stream, tag, if bytes == 0 { Work::Nothing } else { work });
+        let work = New::Work(if bytes == 0 { Work::Nothing } else { work });
+        // SAFETY: it is no launch.
+        unsafe { self.push(stream, tag, &work) };
         Ok(())
+    }
+
+    /// # Safety
+    /// As [`Recorded::push`].
+    #[inline(always)]
+    unsafe fn push(&mut self, stream: usize, tag: Tag, new: &New<'_>) {
+        let Graphs { lanes, recorded, .. } = &mut *self.graphs;
+        // SAFETY: the caller's promise.
+        unsafe { recorded.push(stream, tag, new, lanes[self.lane].before(self.position)) };
     }
 
     pub(super) fn fill(
@@ -158,8 +178,8 @@ impl Recorder {
         stream: usize,
         tag: Tag,
     ) -> DriverResult<()> {
-        let work = self.graphs.recorded.nodes.fill(to, pattern, count);
-        self.graphs.recorded.push(stream, tag, work);
+        // SAFETY: it is no launch.
+        unsafe { self.push(stream, tag, &New::Fill { to, pattern, count }) };
         Ok(())
     }
 
@@ -173,13 +193,15 @@ impl Recorder {
 
     /// # Safety
     /// The launch's parameters are of the sizes that it gives.
-    pub(super) unsafe fn kernel(&mut self, launch: &RawLaunch<'_>, stream: usize, tag: Tag) {
-        if self.device.is_simulated() {
+    pub(super) unsafe fn kernel(&mut self, mut launch: RawLaunch<'_>, stream: usize, tag: Tag) {
+        if self.simulated {
             self.bodies.push((launch.host)());
+        } else {
+            // Which a GPU is not told.
+            launch.accesses = &[];
         }
         // SAFETY: the caller's promise.
-        let work = unsafe { self.graphs.recorded.nodes.launch(launch) };
-        self.graphs.recorded.push(stream, tag, work);
+        unsafe { self.push(stream, tag, &New::Launch(&launch)) };
     }
 
     /// Launches what was recorded since the last time.
@@ -188,7 +210,7 @@ impl Recorder {
     /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's untouched.
     pub(super) unsafe fn launch(&mut self) -> DriverResult<Launched> {
         let launched = std::mem::take(&mut self.launched);
-        if !self.graphs.recorded.nodes.is_empty() {
+        if self.graphs.recorded.len() > 0 {
             // SAFETY: the caller's promise.
             let result = unsafe { self.launch_nodes() };
             // Whether it went well or not, what follows is another graph, after this one in its stream's order.
@@ -203,18 +225,16 @@ impl Recorder {
     /// As [`launch`](Self::launch).
     unsafe fn launch_nodes(&mut self) -> DriverResult<()> {
         self.place()?;
-        let lane = self.lane();
         let Self { device, cover, graphs, bodies, position, .. } = self;
         let driver = device.driver();
         let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
-        let Graphs { lanes, retired, recorded: Recorded { nodes, .. } } = &mut **graphs;
-        let lane = &mut lanes[lane];
+        let Graphs { lanes, retired, recorded } = &mut **graphs;
+        let lane = &mut lanes[self.lane];
         let stream = lane.stream.raw;
         // Out of its place until it is launched: what fails on the way is not used again.
         let kept = lane.kept.get_mut(*position).and_then(Option::take);
-        // SAFETY: the handles are of this run, and the graph that is launched below does what `nodes` says.
-        let mut kept = unsafe { prepared(device, kept, nodes, retired)? };
-        std::mem::swap(&mut kept.nodes, nodes);
+        // SAFETY: the handles are of this run, and the graph that is launched below does what was recorded.
+        let kept = unsafe { prepared(device, kept, recorded, retired)? };
         let bodies = std::mem::take(bodies);
         // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's promise. Under
         // way or not, the graph outlives the run: it is put away whatever the answer.
@@ -232,19 +252,14 @@ impl Recorder {
         if covers_run { Ok(()) } else { self.mark() }
     }
 
-    /// The lane of the chunk.
-    fn lane(&self) -> usize {
-        if self.cover == Cover::Run { 0 } else { self.chunk % self.depth }
-    }
-
     /// The stream that the chunk's graphs are launched on.
     pub(super) fn stream(&self) -> RawStream {
-        self.graphs.lanes[self.lane()].stream.raw
+        self.graphs.lanes[self.lane].stream.raw
     }
 
     /// Puts the chunk after the one before, where that is an order of the plan's.
     pub(super) fn place(&mut self) -> DriverResult<()> {
-        let lane = self.lane();
+        let lane = self.lane;
         if let Cover::Chunk { ordered: true } = self.cover
             && !self.placed
             && let Some(before) = self.last
@@ -262,7 +277,7 @@ impl Recorder {
     /// Notes that the chunk has come as far as this.
     fn mark(&mut self) -> DriverResult<()> {
         let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
-        let lane = self.lane();
+        let lane = self.lane;
         self.last = Some(lane);
         let lane = &mut self.graphs.lanes[lane];
         lane.in_flight = true;

@@ -20,6 +20,8 @@ use crate::plan::{BufferKind, BufferPlan};
 /// Holds the memory for as long as the run may use it.
 pub(super) struct InPlace<'a> {
     core: Core,
+    /// Where it begins, and its bytes.
+    range: (DevicePtr, usize),
     /// In elements.
     pub(super) len: usize,
     pub(super) writable: bool,
@@ -34,25 +36,24 @@ enum Core {
 impl<'a> InPlace<'a> {
     pub(super) fn on_device(source: DeviceSource<'a>) -> Self {
         let DeviceSource { core, len, writable, .. } = source;
-        Self { core: Core::Device(core), len, writable, borrow: PhantomData }
+        let range = (core.ptr(), core.bytes());
+        Self { core: Core::Device(core), range, len, writable, borrow: PhantomData }
     }
 
     /// `None` if the memory is pageable.
     pub(super) fn mapped(source: HostSource<'a>) -> Option<Self> {
         let HostSource { memory, len, writable, .. } = source;
         match memory {
-            HostMemory::Pinned(range) => {
-                Some(Self { core: Core::Pinned(range), len, writable, borrow: PhantomData })
+            HostMemory::Pinned(pinned) => {
+                let range = (pinned.device_ptr(), pinned.bytes());
+                Some(Self { core: Core::Pinned(pinned), range, len, writable, borrow: PhantomData })
             }
             HostMemory::Pageable(_) => None,
         }
     }
 
     pub(super) fn ptr(&self) -> DevicePtr {
-        match &self.core {
-            Core::Device(core) => core.ptr(),
-            Core::Pinned(range) => range.device_ptr(),
-        }
+        self.range.0
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -84,11 +85,8 @@ impl<'a> InPlace<'a> {
 
     /// Whether all of `access` is in this memory, and nothing that was borrowed shared is written.
     pub(super) fn holds(&self, access: &Access) -> bool {
-        let bytes = match &self.core {
-            Core::Device(core) => core.bytes(),
-            Core::Pinned(range) => range.bytes(),
-        };
-        access.is_within(self.ptr(), bytes) && (self.writable || !access.write)
+        let (ptr, bytes) = self.range;
+        access.is_within(ptr, bytes) && (self.writable || !access.write)
     }
 }
 

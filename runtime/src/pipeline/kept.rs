@@ -36,6 +36,9 @@ impl Kept {
     fn is_fresh(&mut self, device: &Device) -> bool {
         // Before the question: what is freed in between is asked for again the next time.
         let frees = device.driver().frees();
+        if frees == self.frees {
+            return true;
+        }
         let freed = device.driver().freed_since(self.frees);
         let fresh = freed.is_some_and(|ranges| !self.nodes.uses_any(&ranges));
         if fresh {
@@ -55,6 +58,13 @@ pub(super) struct Lane {
     pub(super) in_flight: bool,
     /// In the order in which a run, or a chunk, launches them.
     pub(super) kept: Vec<Option<Box<Kept>>>,
+}
+
+impl Lane {
+    /// What was launched in this place the last time.
+    pub(super) fn before(&self, position: usize) -> Option<&Recording> {
+        Some(&self.kept.get(position)?.as_ref()?.nodes)
+    }
 }
 
 /// The graphs of a pipeline, kept from run to run.
@@ -105,27 +115,35 @@ impl Graphs {
     }
 }
 
-/// A graph that does what `nodes` says: the one that was kept, changed where it has to be, or a new one.
+/// A graph that does what was recorded: the one that was kept, changed where it has to be, or a new one.
 ///
 /// # Safety
 /// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
 pub(super) unsafe fn prepared(
     device: &Device,
     kept: Option<Box<Kept>>,
-    nodes: &Recording,
+    recorded: &mut Recorded,
     retired: &mut Vec<Graph>,
 ) -> DriverResult<Box<Kept>> {
     if let Some(mut kept) = kept {
-        if kept.is_fresh(device)
-            && let Some(changed) = nodes.changes(&kept.nodes)
-        {
+        let is_fresh = kept.is_fresh(device);
+        if is_fresh && recorded.is_all_of(&kept.nodes) {
+            return Ok(kept);
+        }
+        recorded.differ(Some(&kept.nodes));
+        let nodes = recorded.nodes();
+        if is_fresh && let Some(changed) = nodes.changes(&kept.nodes) {
+            let replaced = |mut kept: Box<Kept>, nodes: &mut Recording| {
+                std::mem::swap(&mut kept.nodes, nodes);
+                kept
+            };
             if changed.is_empty() {
-                return Ok(kept);
+                return Ok(replaced(kept, nodes));
             }
             if nodes.can_replace(&kept.nodes, &changed) {
                 // SAFETY: the caller's promise; the topology is the same.
                 match unsafe { device.driver().update_graph(&kept.graph.raw, nodes, &changed) } {
-                    Ok(true) => return Ok(kept),
+                    Ok(true) => return Ok(replaced(kept, nodes)),
                     Ok(false) => {}
                     Err(error) => {
                         retired.push(kept.graph);
@@ -138,6 +156,7 @@ pub(super) unsafe fn prepared(
     }
     let frees = device.driver().frees();
     // SAFETY: the caller's promise.
-    let raw = unsafe { device.driver().build_graph(nodes)? };
-    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes: Recording::default(), frees }))
+    let raw = unsafe { device.driver().build_graph(recorded.nodes())? };
+    let nodes = std::mem::take(recorded.nodes());
+    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes, frees }))
 }

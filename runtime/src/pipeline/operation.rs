@@ -173,6 +173,8 @@ impl<'r> Operation<'r> {
     }
 
     /// An error of this operation, after which nothing more is enqueued.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn fail<T>(&self, kind: ErrorKind) -> Result<T> {
         if let Some(error) = self.run.refused() {
             return Err(error);
@@ -195,6 +197,7 @@ impl<'r> Operation<'r> {
     }
 
     #[cold]
+    #[inline(never)]
     pub(super) fn failed(&self, error: DriverError) -> Error {
         self.run.refuse();
         if error.tag.is_none() && !error.is_asynchronous() {
@@ -211,7 +214,7 @@ impl<'r> Operation<'r> {
     }
 
     /// This chunk's slot of a buffer: its address and the bytes there are.
-    #[inline]
+    #[inline(always)]
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
         let shape = &self.run.buffers[buffer];
         match shape.place {
@@ -244,7 +247,7 @@ impl<'r> Operation<'r> {
     }
 
     /// Where this chunk's slot of a buffer begins; `None` if it has less room than that, or the run was refused.
-    #[inline]
+    #[inline(always)]
     fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
         let (ptr, room) = self.room(buffer)?;
         (bytes <= room && self.run.in_order()).then_some(ptr)

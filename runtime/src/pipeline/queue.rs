@@ -27,7 +27,12 @@ pub(super) enum Queue<'r> {
 impl Queue<'_> {
     /// # Safety
     /// As [`Driver::record`].
-    pub(super) unsafe fn record(&self, event: Numbered<RawEvent>, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
+    pub(super) unsafe fn record(
+        &self,
+        event: Numbered<RawEvent>,
+        stream: Numbered<RawStream>,
+        tag: Tag,
+    ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
             Self::Streams(driver) => unsafe { driver.record(event.raw, stream.raw, tag) },
@@ -40,7 +45,12 @@ impl Queue<'_> {
 
     /// # Safety
     /// As [`Driver::wait`].
-    pub(super) unsafe fn wait(&self, stream: Numbered<RawStream>, event: Numbered<RawEvent>, tag: Tag) -> DriverResult<()> {
+    pub(super) unsafe fn wait(
+        &self,
+        stream: Numbered<RawStream>,
+        event: Numbered<RawEvent>,
+        tag: Tag,
+    ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
             Self::Streams(driver) => unsafe { driver.wait(stream.raw, event.raw, tag) },
@@ -136,7 +146,7 @@ impl Queue<'_> {
             Self::Streams(driver) => unsafe { driver.launch(launch, stream.raw, tag) },
             Self::Graph(recorder) => {
                 // SAFETY: the caller's promise.
-                unsafe { recorder.borrow_mut().kernel(&launch, stream.number, tag) };
+                unsafe { recorder.borrow_mut().kernel(launch, stream.number, tag) };
                 Ok(())
             }
         }

@@ -167,21 +167,18 @@ impl<'r> Run<'r> {
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
-        let is_another = c.index != self.current.get().chunk.index;
-        if is_another {
-            // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-            self.current.set(Current { chunk: self.cut.at(c.index), slot: c.index % self.depth });
-        }
-        let Current { chunk, slot } = self.current.get();
         let begun = self.begun.get();
-        let expected = chunk.index * self.plan.operations.len() + index;
-        // A chunk after the last has no items, and what there is for each chunk ends before it.
-        if begun != expected || chunk.len == 0 {
+        if begun != c.index * self.plan.operations.len() + index {
             self.refuse();
         }
         self.begun.set(begun + 1);
-        if is_another {
-            self.begin(chunk.index);
+        if c.index != self.current.get().chunk.index {
+            self.begin(c.index);
+        }
+        let Current { chunk, slot } = self.current.get();
+        if chunk.len == 0 {
+            // There is none in a run of nothing.
+            self.refuse();
         }
         let offset = if self.plan.streams[stream].per_slot { slot } else { 0 };
         let number = self.stream_start[stream] + offset;
@@ -229,13 +226,21 @@ impl<'r> Run<'r> {
     }
 
     /// An operation of another chunk follows, this one: launches what a graph ends before.
-    fn begin(&self, chunk: usize) {
+    #[inline(never)]
+    fn begin(&self, index: usize) {
+        // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
+        let chunk = self.cut.at(index);
+        self.current.set(Current { chunk, slot: index % self.depth });
+        // A chunk after the last has no items, and what there is for each chunk ends before it.
+        if chunk.len == 0 {
+            self.refuse();
+        }
         let Some(recorder) = self.recorder else { return };
         let ends = self.in_order() && recorder.borrow().is_full();
         if ends && let Err(error) = self.launch_graph() {
             self.refuse_with(error);
         }
-        recorder.borrow_mut().begin(chunk);
+        recorder.borrow_mut().begin(index);
     }
 
     /// In graph mode, launches what was recorded.
