@@ -60,6 +60,14 @@ impl<T: Pod> AnyBuffer for Buffer<T> {
     }
 }
 
+/// Room for what a call knows of its arguments, empty between runs.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub(super) host_shapes: Vec<Shape>,
+    pub(super) buffers: Vec<BufferShape>,
+    pub(super) in_place: Vec<InPlace>,
+}
+
 /// One run being prepared.
 pub struct Call<'p, 'a> {
     pub(super) pipeline: &'p mut Pipeline,
@@ -67,7 +75,7 @@ pub struct Call<'p, 'a> {
     pub(super) hosts: Vec<HostSource<'a>>,
     pub(super) buffers: Vec<BufferShape>,
     pub(super) shared: Vec<Shared<'a>>,
-    pub(super) in_place: Vec<InPlace<'a>>,
+    pub(super) in_place: Vec<InPlace>,
     /// How many there are, and the argument that said so first.
     items: Option<(usize, &'static str)>,
     /// Of what comes next.
@@ -80,17 +88,15 @@ pub struct Call<'p, 'a> {
 impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
         let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
-        // A run gives them back.
-        let (mut host_shapes, mut buffers) = std::mem::take(&mut pipeline.shapes);
-        host_shapes.clear();
-        buffers.clear();
+        // A run gives it back.
+        let Room { host_shapes, buffers, in_place } = std::mem::take(&mut pipeline.room);
         Self {
             pipeline,
             host_shapes,
             hosts,
             buffers,
             shared: Vec::new(),
-            in_place: Vec::new(),
+            in_place,
             items: None,
             halo: (0, Edge::Clamp),
             per_chunk: false,

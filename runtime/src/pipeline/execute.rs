@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::call::Call;
+use super::call::{Call, Room};
 use super::functions::Failure;
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
@@ -43,10 +43,11 @@ impl Call<'_, '_> {
         let slots = self.pipeline.depth.min(chunks);
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, host_shapes, hosts, buffers, shared, in_place, .. } = self;
+        let Call { pipeline, mut host_shapes, hosts, mut buffers, shared, mut in_place, .. } = self;
         pipeline.staging.reset();
         let slot_bytes = |operation| staged_bytes(operation, &hosts, &host_shapes, chunk);
-        let stages = plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
+        let stages =
+            !hosts.is_empty() && plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
         if stages {
             let sizes: Vec<_> = plan.operations.iter().map(slot_bytes).collect();
             let name = |operation: usize| plan.operations[operation].text;
@@ -121,7 +122,10 @@ impl Call<'_, '_> {
         pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
-        pipeline.shapes = (host_shapes, buffers);
+        host_shapes.clear();
+        buffers.clear();
+        in_place.clear();
+        pipeline.room = Room { host_shapes, buffers, in_place };
         let enqueued = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 

@@ -5,7 +5,7 @@
 //! is all that ring slots ask for; where a chunk is handed something by the one before, its stream waits for that. Graphs
 //! are kept in [`Graphs`].
 
-use super::kept::{Graphs, prepared};
+use super::kept::{Graphs, before, prepared};
 use super::staging::Delivery;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult, HostBody, RawLaunch, RawStream, Tag};
@@ -52,7 +52,7 @@ impl Cover {
     }
 }
 
-/// What a launch leaves to its run to note.
+/// What a launch leaves to its run to note, and to take out of this.
 #[derive(Debug, Default)]
 pub(super) struct Launched {
     /// The operations of the downloads in it.
@@ -123,9 +123,11 @@ impl Recorder {
     pub(super) fn begin(&mut self, chunk: usize) {
         self.chunk = chunk;
         if self.cover != Cover::Run {
-            // In a run that was refused something may be left, which is of another place.
             let Graphs { lanes, recorded, .. } = &mut *self.graphs;
-            recorded.differ(lanes[self.lane].before(self.position));
+            if recorded.len() > 0 {
+                // In a run that was refused something is left, which has nothing to do with what was launched there.
+                recorded.differ(before(lanes, self.lane, self.position));
+            }
             self.lane = chunk % self.depth;
             self.position = 0;
             self.placed = false;
@@ -167,7 +169,7 @@ impl Recorder {
     unsafe fn push(&mut self, stream: usize, tag: Tag, new: &New<'_>) {
         let Graphs { lanes, recorded, .. } = &mut *self.graphs;
         // SAFETY: the caller's promise.
-        unsafe { recorded.push(stream, tag, new, lanes[self.lane].before(self.position)) };
+        unsafe { recorded.push(stream, tag, new, before(lanes, self.lane, self.position)) };
     }
 
     pub(super) fn fill(
@@ -208,17 +210,19 @@ impl Recorder {
     ///
     /// # Safety
     /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's untouched.
-    pub(super) unsafe fn launch(&mut self) -> DriverResult<Launched> {
-        let launched = std::mem::take(&mut self.launched);
+    pub(super) unsafe fn launch(&mut self) -> DriverResult<&mut Launched> {
         if self.graphs.recorded.len() > 0 {
             // SAFETY: the caller's promise.
             let result = unsafe { self.launch_nodes() };
             // Whether it went well or not, what follows is another graph, after this one in its stream's order.
             self.graphs.recorded.clear();
             self.bodies.clear();
-            result?;
+            if let Err(error) = result {
+                self.launched = Launched::default();
+                return Err(error);
+            }
         }
-        Ok(launched)
+        Ok(&mut self.launched)
     }
 
     /// # Safety

@@ -60,11 +60,9 @@ pub(super) struct Lane {
     pub(super) kept: Vec<Option<Box<Kept>>>,
 }
 
-impl Lane {
-    /// What was launched in this place the last time.
-    pub(super) fn before(&self, position: usize) -> Option<&Recording> {
-        Some(&self.kept.get(position)?.as_ref()?.nodes)
-    }
+/// What was launched in this place the last time.
+pub(super) fn before(lanes: &[Lane], lane: usize, position: usize) -> Option<&Recording> {
+    Some(&lanes.get(lane)?.kept.get(position)?.as_ref()?.nodes)
 }
 
 /// The graphs of a pipeline, kept from run to run.

@@ -44,10 +44,10 @@ use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::stream::{Event, Stream};
+use call::Room;
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
-use shape::{BufferShape, Shape};
 use shared::{Shared, Transfer};
 use staging::Staging;
 use state::States;
@@ -85,8 +85,7 @@ pub struct Pipeline {
     events: Vec<Event>,
     ring: Ring,
     staging: Staging,
-    /// Room for what a call knows of its arguments.
-    shapes: (Vec<Shape>, Vec<BufferShape>),
+    room: Room,
     poisoned: bool,
     /// Bytes of device memory that the ring may take.
     budget: Option<usize>,
@@ -141,7 +140,7 @@ impl Pipeline {
             events,
             ring: Ring::default(),
             staging: Staging::default(),
-            shapes: Default::default(),
+            room: Room::default(),
             poisoned: false,
             budget: chosen_budget,
             graphs: graph.then(Box::default),

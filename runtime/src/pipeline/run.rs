@@ -51,7 +51,7 @@ pub struct Run<'r> {
     pub(super) hosts: &'r [HostSource<'r>],
     pub(super) host_shapes: &'r [Shape],
     pub(super) buffers: &'r [BufferShape],
-    pub(super) in_place: &'r [InPlace<'r>],
+    pub(super) in_place: &'r [InPlace],
     pub(super) functions: RefCell<Functions>,
     pub(super) staging: &'r RefCell<Staging>,
     pub(super) symbols: &'r RefCell<Symbols>,
@@ -102,7 +102,7 @@ impl<'r> Run<'r> {
         pipeline: &'r Pipeline,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         (hosts, host_shapes): (&'r [HostSource<'r>], &'r [Shape]),
-        buffers: (&'r [BufferShape], &'r [InPlace<'r>]),
+        buffers: (&'r [BufferShape], &'r [InPlace]),
         cut: Cut,
         recorder: Option<&'r RefCell<Recorder>>,
         read_ahead: &'r [(usize, usize)],
@@ -252,9 +252,9 @@ impl<'r> Run<'r> {
         // it has drained, and poisons them if it cannot.
         let launched = unsafe { recorder.launch() }.map_err(|error| self.launch_failed(error, chunk))?;
         let mut totals = self.totals.borrow_mut();
-        launched.downloads.into_iter().for_each(|operation| totals.downloaded(operation));
+        launched.downloads.drain(..).for_each(|operation| totals.downloaded(operation));
         let mut staging = self.staging.borrow_mut();
-        for (operation, slot, delivery) in launched.staged {
+        for (operation, slot, delivery) in launched.staged.drain(..) {
             if let Some(slot) = staging.slot(operation, slot) {
                 slot.enqueued(delivery);
             }
