@@ -110,8 +110,8 @@ fn what_is_the_same_is_known_from_an_operation() {
     for other in [fill(511, &[1, 2], 3), fill(512, &[1, 3], 3), fill(512, &[1, 2], 4), fill(512, &[], 3)] {
         assert!(!has(1, TAG, &[], other));
     }
-    // SAFETY: the parameters are alive and of their sizes.
     let has_launch = |number, pair, bytes, after: &[u32]| {
+        // SAFETY: the parameters are alive and of their sizes.
         launched(number, pair, bytes, |new| unsafe { recording.has(2, TAG, after, new) })
     };
     assert!(has_launch(3, (4, 5), 0, &[0, 1]));
