@@ -115,15 +115,22 @@ impl Device {
     }
 
     /// Refuses what was made for `its` device, unless that is this one.
+    #[inline]
     pub(crate) fn check_own(&self, host: &'static str, its: &Self) -> Result<(), ErrorKind> {
         if self.same(its) {
             return Ok(());
         }
+        Err(self.other(host, its))
+    }
+
+    /// It is another one.
+    #[cold]
+    fn other(&self, host: &'static str, its: &Self) -> ErrorKind {
         let (its, mut own) = (its.label(), self.label());
         if its == own {
             own = format!("another {own}");
         }
-        Err(ErrorKind::OtherDevice { host, its, own })
+        ErrorKind::OtherDevice { host, its, own }
     }
 
     /// Its name, and its index where it has one: a machine's GPUs often have the same name.

@@ -104,7 +104,25 @@ const GRID_LIMITS: [(&str, u32); 3] = [("grid.x", 2_147_483_647), ("grid.y", 65_
 const BLOCK_LIMITS: [(&str, u32); 3] = [("block.x", 1024), ("block.y", 1024), ("block.z", 64)];
 
 /// Whether the device can launch this: CUDA's limits, whatever the device, and the device's own.
+#[inline]
 pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
+    let RawFunction { max_threads_per_block, static_shared, ref cluster, cooperative, .. } = function.raw;
+    let is_plain = cluster.is_none() && !cooperative;
+    // Most launches are plain and well within the limits.
+    if is_plain
+        && are_within(launch.grid_dim, GRID_LIMITS)
+        && are_within(launch.block_dim, BLOCK_LIMITS)
+        && volume(launch.block_dim) <= u64::from(max_threads_per_block)
+        && u64::from(launch.shared) + u64::from(static_shared)
+            <= u64::from(function.device.driver().info().max_shared)
+    {
+        return Ok(());
+    }
+    check_each_limit(function, launch)
+}
+
+#[inline(never)]
+fn check_each_limit(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
     let Grid { grid_dim: grid, block_dim: block, shared } = launch;
     let kernel = function.name;
     let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit);
@@ -133,7 +151,15 @@ pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), Erro
     Ok(())
 }
 
+/// Whether each extent is at least 1 and within its limit.
 #[inline]
+fn are_within(extent: [u32; 3], limits: [(&str, u32); 3]) -> bool {
+    // Of 0 this makes more than any limit.
+    let is_within = |axis: usize| extent[axis].wrapping_sub(1) < limits[axis].1;
+    is_within(0) && is_within(1) && is_within(2)
+}
+
+#[cold]
 fn check_extent(
     kernel: &'static str,
     value: u32,

@@ -408,10 +408,14 @@ pub(crate) fn aliases(accesses: &[Access]) -> bool {
     let overlap = |a: &Access, b: &Access| {
         a.bytes > 0 && b.bytes > 0 && a.ptr < b.ptr.offset(b.bytes) && b.ptr < a.ptr.offset(a.bytes)
     };
-    accesses
-        .iter()
-        .enumerate()
-        .any(|(i, a)| accesses[i + 1..].iter().any(|b| (a.write || b.write) && overlap(a, b)))
+    let mut left = accesses;
+    while let [a, others @ ..] = left {
+        if others.iter().any(|b| (a.write || b.write) && overlap(a, b)) {
+            return true;
+        }
+        left = others;
+    }
+    false
 }
 
 mod sealed {

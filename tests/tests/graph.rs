@@ -81,6 +81,65 @@ fn a_long_run_is_several_graphs() {
 }
 
 stream_pipeline! {
+    /// One chunk is filled with another value, and one once more.
+    pipeline Odd {
+        param odd: usize;
+        param value: u32;
+        param twice: usize;
+        output y: [u32];
+        device dy: [u32];
+        chunk c = CHUNK;
+        stage work {
+            fill dy = if c.index == odd { value } else { 7 };
+            if c.index == twice { fill dy = 9; }
+        }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// What is recorded is that of the run before up to some chunk, or all of it.
+#[test]
+fn runs_that_differ_in_the_middle() {
+    const NONE: usize = 99;
+    on_many_devices(|device| {
+        let mut pipeline = Odd::options(device).graph().build().unwrap();
+        let len = 4 * CHUNK + 3;
+        let runs = [
+            (NONE, 0, NONE),
+            (NONE, 0, NONE),
+            (2, 5, NONE),
+            (2, 6, NONE),
+            (2, 6, 1),
+            (2, 6, 1),
+            (4, 3, 3),
+            (0, 8, 4),
+            (NONE, 0, NONE),
+        ];
+        for staged in [false, true] {
+            for (odd, value, twice) in runs {
+                let expected: Vec<u32> = (0..len)
+                    .map(|index| match index / CHUNK {
+                        chunk if chunk == twice => 9,
+                        chunk if chunk == odd => value,
+                        _ => 7,
+                    })
+                    .collect();
+                let y = if staged {
+                    let mut y = vec![0; len];
+                    pipeline.run(odd, value, twice, &mut y).unwrap();
+                    y
+                } else {
+                    let mut y = pinned(device, &vec![0; len]);
+                    pipeline.run(odd, value, twice, &mut y).unwrap();
+                    y.to_vec()
+                };
+                assert_eq!(y, expected, "{staged} {odd} {value} {twice}");
+            }
+        }
+    });
+}
+
+stream_pipeline! {
     /// Fails where it is told to: at the launch if `n` is more than a chunk, on the device at [`REFUSED`].
     pipeline Fragile {
         param n: u32;

@@ -93,9 +93,10 @@ unsafe fn add(
         return Ok(handle);
     }
     match node.work {
-        Work::Launch(kernel) => {
-            let mut values = nodes.param_pointers(&kernel);
-            let params = launched(&kernel, &mut values);
+        Work::Launch { kernel } => {
+            let kernel = nodes.kernel(kernel);
+            let mut values = nodes.param_pointers(kernel);
+            let params = launched(kernel, &mut values);
             // SAFETY: as above; the values are the kernel's parameters, which the driver copies before it returns.
             unsafe { kernels.add(&mut handle, graph, after, &params)? };
             if has_attributes(&kernel.function) {
@@ -171,9 +172,10 @@ unsafe fn set(
         return Ok(true);
     }
     match node.work {
-        Work::Launch(kernel) => {
-            let mut values = nodes.param_pointers(&kernel);
-            let params = launched(&kernel, &mut values);
+        Work::Launch { kernel } => {
+            let kernel = nodes.kernel(kernel);
+            let mut values = nodes.param_pointers(kernel);
+            let params = launched(kernel, &mut values);
             // Its attributes stay: `Recording::can_replace` has seen that they are the same.
             // SAFETY: as above.
             unsafe { kernels.set(executable, handle, &params)? };

@@ -60,6 +60,14 @@ impl<T: Pod> AnyBuffer for Buffer<T> {
     }
 }
 
+/// Room for what a call knows of its arguments, empty between runs.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub(super) host_shapes: Vec<Shape>,
+    pub(super) buffers: Vec<BufferShape>,
+    pub(super) in_place: Vec<InPlace>,
+}
+
 /// One run being prepared.
 pub struct Call<'p, 'a> {
     pub(super) pipeline: &'p mut Pipeline,
@@ -67,27 +75,32 @@ pub struct Call<'p, 'a> {
     pub(super) hosts: Vec<HostSource<'a>>,
     pub(super) buffers: Vec<BufferShape>,
     pub(super) shared: Vec<Shared<'a>>,
-    pub(super) in_place: Vec<InPlace<'a>>,
+    pub(super) in_place: Vec<InPlace>,
     /// How many there are, and the argument that said so first.
     items: Option<(usize, &'static str)>,
     /// Of what comes next.
     halo: (usize, Edge),
     per_chunk: bool,
+    /// Whether something was.
+    any_per_chunk: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
-        let (hosts, buffers) = (pipeline.plan.hosts.len(), pipeline.plan.buffers.len());
+        let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
+        // A run gives it back.
+        let Room { host_shapes, buffers, in_place } = std::mem::take(&mut pipeline.room);
         Self {
             pipeline,
-            host_shapes: Vec::with_capacity(hosts),
-            hosts: Vec::with_capacity(hosts),
-            buffers: Vec::with_capacity(buffers),
+            host_shapes,
+            hosts,
+            buffers,
             shared: Vec::new(),
-            in_place: Vec::new(),
+            in_place,
             items: None,
             halo: (0, Edge::Clamp),
             per_chunk: false,
+            any_per_chunk: false,
         }
     }
 
@@ -99,7 +112,7 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// What comes next has elements for each chunk.
     pub fn per_chunk(&mut self) -> &mut Self {
-        self.per_chunk = true;
+        (self.per_chunk, self.any_per_chunk) = (true, true);
         self
     }
 
@@ -236,6 +249,9 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// What has elements for each chunk has enough of them.
     pub(super) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
+        if !self.any_per_chunk {
+            return Ok(());
+        }
         let plan = self.pipeline.plan;
         let too_short = |host, len, shape: &Shape| {
             let per_chunk = shape.per_item;

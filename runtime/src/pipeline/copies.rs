@@ -214,7 +214,7 @@ impl Operation<'_> {
             return Ok(());
         }
         // SAFETY: the stream and the slot's event live as long as the run.
-        let recorded = unsafe { self.device().driver().record(slot.done().raw, self.stream, self.tag()) };
+        let recorded = unsafe { self.device().driver().record(slot.done().raw, self.stream.raw, self.tag()) };
         // Without the record nothing tells when the slot may be read: what is in it is lost with the run.
         slot.enqueued(if recorded.is_ok() { delivery } else { None });
         self.check(recorded)

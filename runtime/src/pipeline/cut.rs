@@ -87,6 +87,9 @@ impl Cut {
     /// A chunk; behind the last one, one of no items.
     pub(super) fn at(self, index: usize) -> Chunk {
         let start = self.start(index);
+        if self.steps == 0 {
+            return Chunk { index, start, len: self.chunk.min(self.items - start) };
+        }
         Chunk { index, start, len: self.start(index.saturating_add(1)) - start }
     }
 }

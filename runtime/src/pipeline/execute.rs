@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::call::Call;
+use super::call::{Call, Room};
 use super::functions::Failure;
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
@@ -43,10 +43,11 @@ impl Call<'_, '_> {
         let slots = self.pipeline.depth.min(chunks);
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, host_shapes, hosts, buffers, shared, in_place, .. } = self;
+        let Call { pipeline, mut host_shapes, hosts, mut buffers, shared, mut in_place, .. } = self;
         pipeline.staging.reset();
         let slot_bytes = |operation| staged_bytes(operation, &hosts, &host_shapes, chunk);
-        let stages = plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
+        let stages =
+            !hosts.is_empty() && plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
         if stages {
             let sizes: Vec<_> = plan.operations.iter().map(slot_bytes).collect();
             let name = |operation: usize| plan.operations[operation].text;
@@ -62,7 +63,8 @@ impl Call<'_, '_> {
         // Where each operation is waited for, a graph would hide which one failed.
         let records = slots > 0 && !pipeline.device.driver().is_synchronous();
         if let Some(graphs) = pipeline.graphs.as_mut().filter(|_| records) {
-            graphs.reserve(&pipeline.device, lanes).map_err(|error| explain(plan, error))?;
+            let ordered = (pipeline.streams.len(), pipeline.events.len());
+            graphs.reserve(&pipeline.device, lanes, ordered).map_err(|error| explain(plan, error))?;
         }
         let recorder = |graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth);
         let recorder = pipeline.graphs.take_if(|_| records).map(recorder).map(RefCell::new);
@@ -73,12 +75,12 @@ impl Call<'_, '_> {
         let start = pipeline.device.driver().clock();
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
-        let buffers = (&*buffers, &*in_place);
+        let used = (&*buffers, &*in_place);
         let graph = recorder.is_some();
         let resources = (&staging, &symbols);
         let ahead = if stages { read_ahead(plan, &hosts, &host_shapes) } else { Vec::new() };
         let queue = recorder.as_ref();
-        let run = Run::new(pipeline, resources, (&hosts, &host_shapes), buffers, cut, queue, &ahead);
+        let run = Run::new(pipeline, resources, (&hosts, &host_shapes), used, cut, queue, &ahead);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&shared)?;
             body(&run)?;
@@ -121,6 +123,10 @@ impl Call<'_, '_> {
         pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
+        host_shapes.clear();
+        buffers.clear();
+        in_place.clear();
+        pipeline.room = Room { host_shapes, buffers, in_place };
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 

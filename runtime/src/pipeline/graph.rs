@@ -5,12 +5,11 @@
 //! is all that ring slots ask for; where a chunk is handed something by the one before, its stream waits for that. Graphs
 //! are kept in [`Graphs`].
 
-use super::kept::{Graphs, prepared};
-use super::recorded::Recorded;
+use super::kept::{Graphs, before, prepared};
 use super::staging::Delivery;
 use crate::device::Device;
-use crate::driver::{DevicePtr, DriverResult, HostBody, RawEvent, RawLaunch, RawStream, Tag};
-use crate::graph::Work;
+use crate::driver::{DevicePtr, DriverResult, HostBody, RawLaunch, RawStream, Tag};
+use crate::graph::{New, Work};
 use crate::plan::{BufferKind, Distance, OperationKind, Plan};
 
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
@@ -53,7 +52,7 @@ impl Cover {
     }
 }
 
-/// What a launch leaves to its run to note.
+/// What a launch leaves to its run to note, and to take out of this.
 #[derive(Debug, Default)]
 pub(super) struct Launched {
     /// The operations of the downloads in it.
@@ -65,6 +64,8 @@ pub(super) struct Launched {
 /// Records operations and launches them as graphs.
 pub(super) struct Recorder {
     device: Device,
+    /// Whether the device runs host bodies.
+    simulated: bool,
     cover: Cover,
     depth: usize,
     graphs: Box<Graphs>,
@@ -73,6 +74,8 @@ pub(super) struct Recorder {
     launched: Launched,
     /// The chunk of what was recorded last.
     chunk: usize,
+    /// Its lane.
+    lane: usize,
     /// How many graphs the run, or the chunk, has launched.
     position: usize,
     /// Whether the chunk has been put after the one before.
@@ -85,12 +88,14 @@ impl Recorder {
     pub(super) fn new(device: &Device, graphs: Box<Graphs>, cover: Cover, depth: usize) -> Self {
         Self {
             device: device.clone(),
+            simulated: device.is_simulated(),
             cover,
             depth,
             graphs,
             bodies: Vec::new(),
             launched: Launched::default(),
             chunk: 0,
+            lane: 0,
             position: 0,
             placed: false,
             last: None,
@@ -106,15 +111,10 @@ impl Recorder {
         (self.cover != Cover::Run).then_some(self.chunk as u64)
     }
 
-    /// Whether what was recorded last is of this chunk.
-    pub(super) fn is_at(&self, chunk: usize) -> bool {
-        self.chunk == chunk
-    }
-
     /// Whether what was recorded is to be launched before anything of another chunk.
     pub(super) fn is_full(&self) -> bool {
         match self.cover {
-            Cover::Run => self.graphs.recorded.nodes.len() >= GRAPH_NODES,
+            Cover::Run => self.graphs.recorded.len() >= GRAPH_NODES,
             Cover::Chunk { .. } => true,
         }
     }
@@ -123,6 +123,12 @@ impl Recorder {
     pub(super) fn begin(&mut self, chunk: usize) {
         self.chunk = chunk;
         if self.cover != Cover::Run {
+            let Graphs { lanes, recorded, .. } = &mut *self.graphs;
+            if recorded.len() > 0 {
+                // In a run that was refused something is left, which has nothing to do with what was launched there.
+                recorded.differ(before(lanes, self.lane, self.position));
+            }
+            self.lane = chunk % self.depth;
             self.position = 0;
             self.placed = false;
         }
@@ -150,9 +156,20 @@ impl Recorder {
         }
     }
 
-    pub(super) fn copy(&mut self, stream: RawStream, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
-        self.graphs.recorded.push(stream, tag, if bytes == 0 { Work::Nothing } else { work });
+    pub(super) fn copy(&mut self, stream: usize, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
+        let work = New::Work(if bytes == 0 { Work::Nothing } else { work });
+        // SAFETY: it is no launch.
+        unsafe { self.push(stream, tag, &work) };
         Ok(())
+    }
+
+    /// # Safety
+    /// As [`Recorded::push`].
+    #[inline(always)]
+    unsafe fn push(&mut self, stream: usize, tag: Tag, new: &New<'_>) {
+        let Graphs { lanes, recorded, .. } = &mut *self.graphs;
+        // SAFETY: the caller's promise.
+        unsafe { recorded.push(stream, tag, new, before(lanes, self.lane, self.position)) };
     }
 
     pub(super) fn fill(
@@ -160,66 +177,68 @@ impl Recorder {
         to: DevicePtr,
         pattern: &[u8],
         count: usize,
-        stream: RawStream,
+        stream: usize,
         tag: Tag,
     ) -> DriverResult<()> {
-        let work = self.graphs.recorded.nodes.fill(to, pattern, count);
-        self.graphs.recorded.push(stream, tag, work);
+        // SAFETY: it is no launch.
+        unsafe { self.push(stream, tag, &New::Fill { to, pattern, count }) };
         Ok(())
     }
 
-    pub(super) fn record(&mut self, event: RawEvent, stream: RawStream) {
+    pub(super) fn record(&mut self, event: usize, stream: usize) {
         self.graphs.recorded.record(event, stream);
     }
 
-    pub(super) fn wait(&mut self, stream: RawStream, event: RawEvent) {
+    pub(super) fn wait(&mut self, stream: usize, event: usize) {
         self.graphs.recorded.wait(stream, event);
     }
 
     /// # Safety
     /// The launch's parameters are of the sizes that it gives.
-    pub(super) unsafe fn kernel(&mut self, launch: &RawLaunch<'_>, stream: RawStream, tag: Tag) {
-        if self.device.is_simulated() {
+    pub(super) unsafe fn kernel(&mut self, mut launch: RawLaunch<'_>, stream: usize, tag: Tag) {
+        if self.simulated {
             self.bodies.push((launch.host)());
+        } else {
+            // Which a GPU is not told.
+            launch.accesses = &[];
         }
         // SAFETY: the caller's promise.
-        let work = unsafe { self.graphs.recorded.nodes.launch(launch) };
-        self.graphs.recorded.push(stream, tag, work);
+        unsafe { self.push(stream, tag, &New::Launch(&launch)) };
     }
 
     /// Launches what was recorded since the last time.
     ///
     /// # Safety
     /// All memory that it uses stays allocated until its lane's stream has been waited for, and the host's untouched.
-    pub(super) unsafe fn launch(&mut self) -> DriverResult<Launched> {
-        let launched = std::mem::take(&mut self.launched);
-        if !self.graphs.recorded.nodes.is_empty() {
+    pub(super) unsafe fn launch(&mut self) -> DriverResult<&mut Launched> {
+        if self.graphs.recorded.len() > 0 {
             // SAFETY: the caller's promise.
             let result = unsafe { self.launch_nodes() };
             // Whether it went well or not, what follows is another graph, after this one in its stream's order.
             self.graphs.recorded.clear();
             self.bodies.clear();
-            result?;
+            if let Err(error) = result {
+                self.launched = Launched::default();
+                return Err(error);
+            }
         }
-        Ok(launched)
+        Ok(&mut self.launched)
     }
 
     /// # Safety
     /// As [`launch`](Self::launch).
     unsafe fn launch_nodes(&mut self) -> DriverResult<()> {
         self.place()?;
-        let lane = self.lane();
         let Self { device, cover, graphs, bodies, position, .. } = self;
         let driver = device.driver();
         let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
-        let Graphs { lanes, retired, recorded: Recorded { nodes, .. } } = &mut **graphs;
-        let lane = &mut lanes[lane];
+        let Graphs { lanes, retired, recorded } = &mut **graphs;
+        let lane = &mut lanes[self.lane];
         let stream = lane.stream.raw;
         // Out of its place until it is launched: what fails on the way is not used again.
         let kept = lane.kept.get_mut(*position).and_then(Option::take);
-        // SAFETY: the handles are of this run, and the graph that is launched below does what `nodes` says.
-        let mut kept = unsafe { prepared(device, kept, nodes, retired)? };
-        std::mem::swap(&mut kept.nodes, nodes);
+        // SAFETY: the handles are of this run, and the graph that is launched below does what was recorded.
+        let kept = unsafe { prepared(device, kept, recorded, retired)? };
         let bodies = std::mem::take(bodies);
         // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's promise. Under
         // way or not, the graph outlives the run: it is put away whatever the answer.
@@ -237,19 +256,14 @@ impl Recorder {
         if covers_run { Ok(()) } else { self.mark() }
     }
 
-    /// The lane of the chunk.
-    fn lane(&self) -> usize {
-        if self.cover == Cover::Run { 0 } else { self.chunk % self.depth }
-    }
-
     /// The stream that the chunk's graphs are launched on.
     pub(super) fn stream(&self) -> RawStream {
-        self.graphs.lanes[self.lane()].stream.raw
+        self.graphs.lanes[self.lane].stream.raw
     }
 
     /// Puts the chunk after the one before, where that is an order of the plan's.
     pub(super) fn place(&mut self) -> DriverResult<()> {
-        let lane = self.lane();
+        let lane = self.lane;
         if let Cover::Chunk { ordered: true } = self.cover
             && !self.placed
             && let Some(before) = self.last
@@ -267,7 +281,7 @@ impl Recorder {
     /// Notes that the chunk has come as far as this.
     fn mark(&mut self) -> DriverResult<()> {
         let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
-        let lane = self.lane();
+        let lane = self.lane;
         self.last = Some(lane);
         let lane = &mut self.graphs.lanes[lane];
         lane.in_flight = true;

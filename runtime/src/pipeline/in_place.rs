@@ -1,6 +1,6 @@
 //! [`InPlace`]: an argument of a run that chunks use where it is, on the device or in page-locked host memory.
 
-use std::marker::PhantomData;
+use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -17,13 +17,14 @@ use crate::memory::{
 };
 use crate::plan::{BufferKind, BufferPlan};
 
-/// Holds the memory for as long as the run may use it.
-pub(super) struct InPlace<'a> {
+/// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
+pub(super) struct InPlace {
     core: Core,
+    /// Where it begins, and its bytes.
+    range: (DevicePtr, usize),
     /// In elements.
     pub(super) len: usize,
     pub(super) writable: bool,
-    borrow: PhantomData<&'a mut [u8]>,
 }
 
 enum Core {
@@ -31,28 +32,27 @@ enum Core {
     Pinned(PinnedRange),
 }
 
-impl<'a> InPlace<'a> {
-    pub(super) fn on_device(source: DeviceSource<'a>) -> Self {
+impl InPlace {
+    pub(super) fn on_device(source: DeviceSource<'_>) -> Self {
         let DeviceSource { core, len, writable, .. } = source;
-        Self { core: Core::Device(core), len, writable, borrow: PhantomData }
+        let range = (core.ptr(), core.bytes());
+        Self { core: Core::Device(core), range, len, writable }
     }
 
     /// `None` if the memory is pageable.
-    pub(super) fn mapped(source: HostSource<'a>) -> Option<Self> {
+    pub(super) fn mapped(source: HostSource<'_>) -> Option<Self> {
         let HostSource { memory, len, writable, .. } = source;
         match memory {
-            HostMemory::Pinned(range) => {
-                Some(Self { core: Core::Pinned(range), len, writable, borrow: PhantomData })
+            HostMemory::Pinned(pinned) => {
+                let range = (pinned.device_ptr(), pinned.bytes());
+                Some(Self { core: Core::Pinned(pinned), range, len, writable })
             }
             HostMemory::Pageable(_) => None,
         }
     }
 
     pub(super) fn ptr(&self) -> DevicePtr {
-        match &self.core {
-            Core::Device(core) => core.ptr(),
-            Core::Pinned(range) => range.device_ptr(),
-        }
+        self.range.0
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -84,11 +84,15 @@ impl<'a> InPlace<'a> {
 
     /// Whether all of `access` is in this memory, and nothing that was borrowed shared is written.
     pub(super) fn holds(&self, access: &Access) -> bool {
-        let bytes = match &self.core {
-            Core::Device(core) => core.bytes(),
-            Core::Pinned(range) => range.bytes(),
-        };
-        access.is_within(self.ptr(), bytes) && (self.writable || !access.write)
+        let (ptr, bytes) = self.range;
+        access.is_within(ptr, bytes) && (self.writable || !access.write)
+    }
+}
+
+impl fmt::Debug for InPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ptr, bytes) = self.range;
+        write!(f, "{bytes} bytes at {:#x}", ptr.0)
     }
 }
 
@@ -165,7 +169,7 @@ impl<'a> Call<'_, 'a> {
         self.in_place(per_item, InPlace::mapped(data.source()))
     }
 
-    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace<'a>>) -> Result<Buffer<T>> {
+    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
         let plan = self.pipeline.plan;
@@ -181,7 +185,7 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// Whether this device may use the argument that the next buffer is as the plan says.
-    pub(super) fn check_in_place(&self, data: &InPlace<'a>) -> Result<()> {
+    pub(super) fn check_in_place(&self, data: &InPlace) -> Result<()> {
         let index = self.buffers.len();
         let plan = self.pipeline.plan;
         let BufferPlan { name, kind, .. } = plan.buffers[index];

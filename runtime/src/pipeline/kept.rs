@@ -36,6 +36,9 @@ impl Kept {
     fn is_fresh(&mut self, device: &Device) -> bool {
         // Before the question: what is freed in between is asked for again the next time.
         let frees = device.driver().frees();
+        if frees == self.frees {
+            return true;
+        }
         let freed = device.driver().freed_since(self.frees);
         let fresh = freed.is_some_and(|ranges| !self.nodes.uses_any(&ranges));
         if fresh {
@@ -57,6 +60,11 @@ pub(super) struct Lane {
     pub(super) kept: Vec<Option<Box<Kept>>>,
 }
 
+/// What was launched in this place the last time.
+pub(super) fn before(lanes: &[Lane], lane: usize, position: usize) -> Option<&Recording> {
+    Some(&lanes.get(lane)?.kept.get(position)?.as_ref()?.nodes)
+}
+
 /// The graphs of a pipeline, kept from run to run.
 ///
 /// They hold addresses of arguments of runs that are over. No graph is launched before it was given the addresses of the
@@ -71,8 +79,14 @@ pub(super) struct Graphs {
 }
 
 impl Graphs {
-    /// Makes sure that there are so many lanes.
-    pub(super) fn reserve(&mut self, device: &Device, lanes: usize) -> DriverResult<()> {
+    /// Makes sure that there are so many lanes, and room for the order of so many streams and events.
+    pub(super) fn reserve(
+        &mut self,
+        device: &Device,
+        lanes: usize,
+        (streams, events): (usize, usize),
+    ) -> DriverResult<()> {
+        self.recorded.reserve(streams, events);
         while self.lanes.len() < lanes {
             let (stream, done) = (Stream::new(device, Priority::Default)?, Event::new(device)?);
             self.lanes.push(Lane { stream, done, in_flight: false, kept: Vec::new() });
@@ -99,27 +113,35 @@ impl Graphs {
     }
 }
 
-/// A graph that does what `nodes` says: the one that was kept, changed where it has to be, or a new one.
+/// A graph that does what was recorded: the one that was kept, changed where it has to be, or a new one.
 ///
 /// # Safety
 /// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
 pub(super) unsafe fn prepared(
     device: &Device,
     kept: Option<Box<Kept>>,
-    nodes: &Recording,
+    recorded: &mut Recorded,
     retired: &mut Vec<Graph>,
 ) -> DriverResult<Box<Kept>> {
     if let Some(mut kept) = kept {
-        if kept.is_fresh(device)
-            && let Some(changed) = nodes.changes(&kept.nodes)
-        {
+        let is_fresh = kept.is_fresh(device);
+        if is_fresh && recorded.is_all_of(&kept.nodes) {
+            return Ok(kept);
+        }
+        recorded.differ(Some(&kept.nodes));
+        let nodes = recorded.nodes();
+        if is_fresh && let Some(changed) = nodes.changes(&kept.nodes) {
+            let replaced = |mut kept: Box<Kept>, nodes: &mut Recording| {
+                std::mem::swap(&mut kept.nodes, nodes);
+                kept
+            };
             if changed.is_empty() {
-                return Ok(kept);
+                return Ok(replaced(kept, nodes));
             }
             if nodes.can_replace(&kept.nodes, &changed) {
                 // SAFETY: the caller's promise; the topology is the same.
                 match unsafe { device.driver().update_graph(&kept.graph.raw, nodes, &changed) } {
-                    Ok(true) => return Ok(kept),
+                    Ok(true) => return Ok(replaced(kept, nodes)),
                     Ok(false) => {}
                     Err(error) => {
                         retired.push(kept.graph);
@@ -132,6 +154,7 @@ pub(super) unsafe fn prepared(
     }
     let frees = device.driver().frees();
     // SAFETY: the caller's promise.
-    let raw = unsafe { device.driver().build_graph(nodes)? };
-    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes: Recording::default(), frees }))
+    let raw = unsafe { device.driver().build_graph(recorded.nodes())? };
+    let nodes = std::mem::take(recorded.nodes());
+    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes, frees }))
 }

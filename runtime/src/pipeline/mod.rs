@@ -46,6 +46,7 @@ use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::stream::{Event, Stream};
+use call::Room;
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
@@ -88,6 +89,7 @@ pub struct Pipeline {
     events: Vec<Event>,
     ring: Ring,
     staging: Staging,
+    room: Room,
     poisoned: bool,
     /// Bytes of device memory that the ring may take.
     budget: Option<usize>,
@@ -143,6 +145,7 @@ impl Pipeline {
             events,
             ring: Ring::default(),
             staging: Staging::default(),
+            room: Room::default(),
             poisoned: false,
             budget: chosen_budget,
             graphs: graph.then(Box::default),
@@ -211,12 +214,16 @@ impl Pipeline {
     /// graphs.
     fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
-        let streams = if graphs_only { &[] } else { &self.streams[..] };
-        for stream in streams.iter().chain(self.graph_streams()).chain(self.symbols.streams()) {
+        let mut wait = |stream: &Stream| {
             if let Err(failed) = stream.synchronize() {
                 error.get_or_insert(failed);
             }
+        };
+        if !graphs_only {
+            self.streams.iter().for_each(&mut wait);
         }
+        self.graph_streams().for_each(&mut wait);
+        self.symbols.streams().for_each(wait);
         let Some(error) = error else { return Drained::Clean };
         // A device that can still be waited for answers now that everything has been; one that has failed for good
         // says so again, and then nothing is known of its copies.

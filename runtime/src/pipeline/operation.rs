@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::call::{AnyBuffer, Buffer};
+use super::queue::Numbered;
 use super::run::{Chunk, EventKey, Run};
 use super::shape::{BufferPlace, Shape};
 use super::{explain, place_of};
@@ -23,7 +24,7 @@ pub struct Operation<'r> {
     pub(super) chunk: Chunk,
     /// The ring slot of the chunk.
     pub(super) slot: usize,
-    pub(super) stream: RawStream,
+    pub(super) stream: Numbered<RawStream>,
 }
 
 impl<'r> Operation<'r> {
@@ -52,7 +53,7 @@ impl<'r> Operation<'r> {
     fn wait_for(&self, event: EventKey, slot: usize) -> Result<()> {
         let event = self.run.event(event, slot);
         // SAFETY: the stream and the event live as long as the run.
-        self.check(unsafe { self.run.queue().wait(self.stream, event.raw, self.tag()) })
+        self.check(unsafe { self.run.queue().wait(self.stream, event, self.tag()) })
     }
 
     /// Records an event of this chunk.
@@ -60,7 +61,7 @@ impl<'r> Operation<'r> {
     pub fn record(&self, event: EventKey) -> Result<()> {
         let event = self.run.event(event, self.slot);
         // SAFETY: the stream and the event live as long as the run.
-        self.check(unsafe { self.run.queue().record(event.raw, self.stream, self.tag()) })
+        self.check(unsafe { self.run.queue().record(event, self.stream, self.tag()) })
     }
 
     /// Sets every element of a buffer's chunk to `value`.
@@ -148,13 +149,13 @@ impl<'r> Operation<'r> {
 
     /// The stream of what no graph can hold.
     pub(super) fn direct_stream(&self) -> RawStream {
-        self.run.direct_stream(self.stream)
+        self.run.direct_stream(self.stream.raw)
     }
 
     /// Enqueues what no graph can hold: in graph mode, between two graphs.
     pub(super) fn direct(&self, enqueue: impl FnOnce(RawStream) -> DriverResult<()>) -> Result<()> {
         self.run.launch_graph()?;
-        let result = self.run.direct(self.stream, enqueue);
+        let result = self.run.direct(self.stream.raw, enqueue);
         self.check(result)
     }
 
@@ -172,6 +173,8 @@ impl<'r> Operation<'r> {
     }
 
     /// An error of this operation, after which nothing more is enqueued.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn fail<T>(&self, kind: ErrorKind) -> Result<T> {
         if let Some(error) = self.run.refused() {
             return Err(error);
@@ -194,6 +197,7 @@ impl<'r> Operation<'r> {
     }
 
     #[cold]
+    #[inline(never)]
     pub(super) fn failed(&self, error: DriverError) -> Error {
         self.run.refuse();
         if error.tag.is_none() && !error.is_asynchronous() {
@@ -210,7 +214,7 @@ impl<'r> Operation<'r> {
     }
 
     /// This chunk's slot of a buffer: its address and the bytes there are.
-    #[inline]
+    #[inline(always)]
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
         let shape = &self.run.buffers[buffer];
         match shape.place {
@@ -243,7 +247,7 @@ impl<'r> Operation<'r> {
     }
 
     /// Where this chunk's slot of a buffer begins; `None` if it has less room than that, or the run was refused.
-    #[inline]
+    #[inline(always)]
     fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
         let (ptr, room) = self.room(buffer)?;
         (bytes <= room && self.run.in_order()).then_some(ptr)

@@ -6,6 +6,13 @@ use super::graph::Recorder;
 use crate::driver::{DevicePtr, Driver, DriverResult, RawEvent, RawLaunch, RawStream, Tag};
 use crate::graph::Work;
 
+/// A stream or an event of a pipeline: the driver's handle, and its place among the pipeline's, by which a recorder knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbered<H> {
+    pub(super) raw: H,
+    pub(super) number: usize,
+}
+
 /// Where the operations of a run go.
 #[derive(Clone, Copy)]
 pub(super) enum Queue<'r> {
@@ -20,12 +27,17 @@ pub(super) enum Queue<'r> {
 impl Queue<'_> {
     /// # Safety
     /// As [`Driver::record`].
-    pub(super) unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+    pub(super) unsafe fn record(
+        &self,
+        event: Numbered<RawEvent>,
+        stream: Numbered<RawStream>,
+        tag: Tag,
+    ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.record(event, stream, tag) },
+            Self::Streams(driver) => unsafe { driver.record(event.raw, stream.raw, tag) },
             Self::Graph(recorder) => {
-                recorder.borrow_mut().record(event, stream);
+                recorder.borrow_mut().record(event.number, stream.number);
                 Ok(())
             }
         }
@@ -33,12 +45,17 @@ impl Queue<'_> {
 
     /// # Safety
     /// As [`Driver::wait`].
-    pub(super) unsafe fn wait(&self, stream: RawStream, event: RawEvent, tag: Tag) -> DriverResult<()> {
+    pub(super) unsafe fn wait(
+        &self,
+        stream: Numbered<RawStream>,
+        event: Numbered<RawEvent>,
+        tag: Tag,
+    ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.wait(stream, event, tag) },
+            Self::Streams(driver) => unsafe { driver.wait(stream.raw, event.raw, tag) },
             Self::Graph(recorder) => {
-                recorder.borrow_mut().wait(stream, event);
+                recorder.borrow_mut().wait(stream.number, event.number);
                 Ok(())
             }
         }
@@ -51,14 +68,14 @@ impl Queue<'_> {
         to: DevicePtr,
         from: *const u8,
         bytes: usize,
-        stream: RawStream,
+        stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
         let work = |from: *const u8| Work::CopyToDevice { to, from: from.expose_provenance(), bytes };
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.copy_to_device(to, from, bytes, stream, tag) },
-            Self::Graph(recorder) => recorder.borrow_mut().copy(stream, tag, bytes, work(from)),
+            Self::Streams(driver) => unsafe { driver.copy_to_device(to, from, bytes, stream.raw, tag) },
+            Self::Graph(recorder) => recorder.borrow_mut().copy(stream.number, tag, bytes, work(from)),
         }
     }
 
@@ -69,14 +86,14 @@ impl Queue<'_> {
         to: *mut u8,
         from: DevicePtr,
         bytes: usize,
-        stream: RawStream,
+        stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
         let work = |to: *mut u8| Work::CopyToHost { to: to.expose_provenance(), from, bytes };
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.copy_to_host(to, from, bytes, stream, tag) },
-            Self::Graph(recorder) => recorder.borrow_mut().copy(stream, tag, bytes, work(to)),
+            Self::Streams(driver) => unsafe { driver.copy_to_host(to, from, bytes, stream.raw, tag) },
+            Self::Graph(recorder) => recorder.borrow_mut().copy(stream.number, tag, bytes, work(to)),
         }
     }
 
@@ -87,14 +104,14 @@ impl Queue<'_> {
         to: DevicePtr,
         from: DevicePtr,
         bytes: usize,
-        stream: RawStream,
+        stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.copy_on_device(to, from, bytes, stream, tag) },
+            Self::Streams(driver) => unsafe { driver.copy_on_device(to, from, bytes, stream.raw, tag) },
             Self::Graph(recorder) => {
-                recorder.borrow_mut().copy(stream, tag, bytes, Work::CopyOnDevice { to, from, bytes })
+                recorder.borrow_mut().copy(stream.number, tag, bytes, Work::CopyOnDevice { to, from, bytes })
             }
         }
     }
@@ -106,13 +123,13 @@ impl Queue<'_> {
         to: DevicePtr,
         pattern: &[u8],
         count: usize,
-        stream: RawStream,
+        stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.fill(to, pattern, count, stream, tag) },
-            Self::Graph(recorder) => recorder.borrow_mut().fill(to, pattern, count, stream, tag),
+            Self::Streams(driver) => unsafe { driver.fill(to, pattern, count, stream.raw, tag) },
+            Self::Graph(recorder) => recorder.borrow_mut().fill(to, pattern, count, stream.number, tag),
         }
     }
 
@@ -121,15 +138,15 @@ impl Queue<'_> {
     pub(super) unsafe fn launch(
         &self,
         launch: RawLaunch<'_>,
-        stream: RawStream,
+        stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) => unsafe { driver.launch(launch, stream, tag) },
+            Self::Streams(driver) => unsafe { driver.launch(launch, stream.raw, tag) },
             Self::Graph(recorder) => {
                 // SAFETY: the caller's promise.
-                unsafe { recorder.borrow_mut().kernel(&launch, stream, tag) };
+                unsafe { recorder.borrow_mut().kernel(launch, stream.number, tag) };
                 Ok(())
             }
         }

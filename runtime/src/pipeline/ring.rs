@@ -18,6 +18,8 @@ pub(super) struct Ring {
 #[derive(Debug)]
 struct RingBuffer {
     memory: Option<Memory>,
+    /// Where that begins, and its bytes.
+    range: (DevicePtr, usize),
     /// From one slot to the next, in bytes.
     stride: usize,
     slots: usize,
@@ -83,7 +85,12 @@ impl Ring {
         plans: &[BufferPlan],
         sizes: impl Iterator<Item = Option<(usize, usize)>>,
     ) -> Result<()> {
-        self.buffers.resize_with(plans.len(), || RingBuffer { memory: None, stride: 0, slots: 0 });
+        self.buffers.resize_with(plans.len(), || RingBuffer {
+            memory: None,
+            range: (DevicePtr(0), 0),
+            stride: 0,
+            slots: 0,
+        });
         for ((buffer, size), plan) in self.buffers.iter_mut().zip(sizes).zip(plans) {
             let Some((bytes, slots)) = size else { continue };
             let stride = stride(bytes);
@@ -91,10 +98,12 @@ impl Ring {
             if buffer.memory.as_ref().is_none_or(|memory| memory.bytes() < total) {
                 // The old one goes first, so that the ring never takes more than its slots.
                 buffer.memory = None;
-                buffer.memory = Some(match plan.kind {
+                let memory = match plan.kind {
                     BufferKind::HostScratch => Memory::Host(allocate_pinned(device, total, plan.name)?),
                     _ => Memory::Device(allocate(device, total, plan.name)?),
-                });
+                };
+                buffer.range = (memory.ptr(), memory.bytes());
+                buffer.memory = Some(memory);
             }
             (buffer.stride, buffer.slots) = (stride, slots);
         }
@@ -104,13 +113,18 @@ impl Ring {
     /// The address of one slot of one buffer and its size in bytes.
     pub(super) fn slot(&self, buffer: usize, slot: usize) -> Option<(DevicePtr, usize)> {
         let buffer = self.buffers.get(buffer)?;
-        let memory = buffer.memory.as_ref()?;
-        (slot < buffer.slots).then(|| (memory.ptr().offset(slot * buffer.stride), buffer.stride))
+        let (start, _) = buffer.range;
+        let has_slot = buffer.memory.is_some() && slot < buffer.slots;
+        has_slot.then(|| (start.offset(slot * buffer.stride), buffer.stride))
     }
 
     /// Whether all of `access` is in this ring.
     pub(super) fn holds(&self, access: &Access) -> bool {
-        self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref()).any(|memory| memory.holds(access))
+        let holds = |buffer: &RingBuffer| {
+            let (start, bytes) = buffer.range;
+            access.is_within(start, bytes) && buffer.memory.is_some()
+        };
+        self.buffers.iter().any(holds)
     }
 
     /// Whether all of it is in this ring's host memory.

@@ -7,7 +7,7 @@ use super::cut::Cut;
 use super::functions::Functions;
 use super::graph::Recorder;
 use super::in_place::InPlace;
-use super::queue::Queue;
+use super::queue::{Numbered, Queue};
 use super::ring::Ring;
 use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
@@ -16,7 +16,7 @@ use super::state::States;
 use super::symbols::Symbols;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
-use crate::driver::{DriverResult, RawStream};
+use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
 use crate::memory::{HostMemory, HostSource, workers};
 use crate::plan::{OperationKind, Plan, StreamPlan};
@@ -51,7 +51,7 @@ pub struct Run<'r> {
     pub(super) hosts: &'r [HostSource<'r>],
     pub(super) host_shapes: &'r [Shape],
     pub(super) buffers: &'r [BufferShape],
-    pub(super) in_place: &'r [InPlace<'r>],
+    pub(super) in_place: &'r [InPlace],
     pub(super) functions: RefCell<Functions>,
     pub(super) staging: &'r RefCell<Staging>,
     pub(super) symbols: &'r RefCell<Symbols>,
@@ -61,6 +61,8 @@ pub struct Run<'r> {
     streams: &'r [Stream],
     events: &'r [Event],
     cut: Cut,
+    /// The chunk of the operation that was begun last, or the first one.
+    current: Cell<Current>,
     /// How many operations, over all chunks, have been begun.
     begun: Cell<usize>,
     /// Whether they came in the plan's order, none left out.
@@ -75,6 +77,14 @@ pub struct Run<'r> {
     polls: bool,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
     refused: RefCell<Option<Error>>,
+}
+
+/// A chunk as its operations need it.
+#[derive(Clone, Copy)]
+struct Current {
+    chunk: Chunk,
+    /// Its ring slot.
+    slot: usize,
 }
 
 /// What a run has done so far.
@@ -94,7 +104,7 @@ impl<'r> Run<'r> {
         pipeline: &'r Pipeline,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         (hosts, host_shapes): (&'r [HostSource<'r>], &'r [Shape]),
-        buffers: (&'r [BufferShape], &'r [InPlace<'r>]),
+        buffers: (&'r [BufferShape], &'r [InPlace]),
         cut: Cut,
         recorder: Option<&'r RefCell<Recorder>>,
         read_ahead: &'r [(usize, usize)],
@@ -121,6 +131,7 @@ impl<'r> Run<'r> {
             streams,
             events,
             cut,
+            current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
             begun: Cell::new(0),
             in_order: Cell::new(true),
             polls: recorder.is_none() && device.driver().polls(),
@@ -161,19 +172,24 @@ impl<'r> Run<'r> {
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
-        // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-        let c = self.cut.at(c.index);
         let begun = self.begun.get();
-        let expected = c.index * self.plan.operations.len() + index;
-        // A chunk after the last has no items, and what there is for each chunk ends before it.
-        self.in_order.set(self.in_order.get() && begun == expected && c.len > 0);
+        if begun != c.index * self.plan.operations.len() + index {
+            self.refuse();
+        }
         self.begun.set(begun + 1);
-        self.begin(c.index);
-        let slot = c.index % self.depth;
+        if c.index != self.current.get().chunk.index {
+            self.begin(c.index);
+        }
+        let Current { chunk, slot } = self.current.get();
+        if chunk.len == 0 {
+            // There is none in a run of nothing.
+            self.refuse();
+        }
         let StreamPlan { per_slot, placed, .. } = self.plan.streams[stream];
         let offset = if per_slot && (self.spread || !placed) { slot } else { 0 };
-        let raw = self.streams[self.stream_start[stream] + offset].raw;
-        Operation { run: self, index, chunk: c, slot, stream: raw }
+        let number = self.stream_start[stream] + offset;
+        let stream = Numbered { raw: self.streams[number].raw, number };
+        Operation { run: self, index, chunk, slot, stream }
     }
 
     /// Whether everything so far was enqueued as the plan has it.
@@ -201,8 +217,10 @@ impl<'r> Run<'r> {
     }
 
     /// The event object of a ring slot.
-    pub(super) fn event(&self, EventKey(event): EventKey, slot: usize) -> &'r Event {
-        &self.events[event * self.depth + slot]
+    #[inline]
+    pub(super) fn event(&self, EventKey(event): EventKey, slot: usize) -> Numbered<RawEvent> {
+        let number = event * self.depth + slot;
+        Numbered { raw: self.events[number].raw, number }
     }
 
     /// Where operations go.
@@ -213,14 +231,22 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// An operation of a chunk follows: launches what a graph ends before.
-    fn begin(&self, chunk: usize) {
-        let Some(recorder) = self.recorder.filter(|recorder| !recorder.borrow().is_at(chunk)) else { return };
+    /// An operation of another chunk follows, this one: launches what a graph ends before.
+    #[inline(never)]
+    fn begin(&self, index: usize) {
+        // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
+        let chunk = self.cut.at(index);
+        self.current.set(Current { chunk, slot: index % self.depth });
+        // A chunk after the last has no items, and what there is for each chunk ends before it.
+        if chunk.len == 0 {
+            self.refuse();
+        }
+        let Some(recorder) = self.recorder else { return };
         let ends = self.in_order() && recorder.borrow().is_full();
         if ends && let Err(error) = self.launch_graph() {
             self.refuse_with(error);
         }
-        recorder.borrow_mut().begin(chunk);
+        recorder.borrow_mut().begin(index);
     }
 
     /// In graph mode, launches what was recorded.
@@ -232,9 +258,9 @@ impl<'r> Run<'r> {
         // it has drained, and poisons them if it cannot.
         let launched = unsafe { recorder.launch() }.map_err(|error| self.launch_failed(error, chunk))?;
         let mut totals = self.totals.borrow_mut();
-        launched.downloads.into_iter().for_each(|operation| totals.downloaded(operation));
+        launched.downloads.drain(..).for_each(|operation| totals.downloaded(operation));
         let mut staging = self.staging.borrow_mut();
-        for (operation, slot, delivery) in launched.staged {
+        for (operation, slot, delivery) in launched.staged.drain(..) {
             if let Some(slot) = staging.slot(operation, slot) {
                 slot.enqueued(delivery);
             }

@@ -77,8 +77,8 @@ impl Shape {
         // What a chunk has for itself has no items around it.
         let halo = if per_chunk { 0 } else { halo };
         // A halo of many items of no bytes would still have to be counted.
-        let most = halo.checked_mul(2).and_then(|items| items.checked_add(1));
-        if most.is_none_or(|items| !fits(items) || items > isize::MAX as usize) {
+        let most = || halo.checked_mul(2).and_then(|items| items.checked_add(1));
+        if halo > 0 && most().is_none_or(|items| !fits(items) || items > isize::MAX as usize) {
             return Err(ErrorKind::HaloSize { buffer: name, halo });
         }
         Ok(Self { element, per_item, halo, edge, per_chunk })

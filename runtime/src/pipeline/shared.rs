@@ -203,7 +203,7 @@ impl<'a> Call<'_, 'a> {
 
     fn shared_on_device<T: Pod>(
         &mut self,
-        data: InPlace<'a>,
+        data: InPlace,
         declared: usize,
         init: Option<T>,
     ) -> Result<Buffer<T>> {

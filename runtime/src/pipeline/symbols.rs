@@ -65,11 +65,18 @@ impl Operation<'_> {
     /// The copies are waited for, here and now: launches on any stream, and in any graph, come after them. What is
     /// copied is there already: a resident is uploaded and waited for before the first chunk, or is an argument on the
     /// device.
+    #[inline]
     pub(crate) fn give_symbols(&self, function: &Function, values: &[Access]) -> Result<()> {
         if values.len() != function.symbols.len() {
             return self.fail(ErrorKind::Skipped);
         }
-        let Some(module) = &function.own else { return Ok(()) };
+        match &function.own {
+            Some(module) => self.give_to(module, function, values),
+            None => Ok(()),
+        }
+    }
+
+    fn give_to(&self, module: &Arc<OwnModule>, function: &Function, values: &[Access]) -> Result<()> {
         let kernel = function.name;
         for (access, symbol) in values.iter().zip(function.symbols) {
             if !self.is_resident(access) {

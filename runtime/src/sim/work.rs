@@ -119,11 +119,11 @@ pub(super) fn planned<'a>(
                 bytes.ok_or_else(|| fault::invalid_value(call, "more bytes than can be addressed"))?;
             (call, vec![filled(address(to), bytes)], Some(fill(model, address(to), pattern, bytes)))
         }
-        graph::Work::Launch(launch) => {
+        graph::Work::Launch { kernel: launched } => {
             let call = "cuLaunchKernel";
             let body = bodies.next();
             let body = body.ok_or_else(|| fault::invalid_value(call, "the launch has no host body"))?;
-            let spans = accessed(nodes.accesses(&launch), None);
+            let spans = accessed(nodes.accesses(nodes.kernel(launched)), None);
             let work = kernel(model, &spans, body);
             (call, spans, Some(work))
         }

@@ -1,0 +1,176 @@
+//! What two recordings, or a recording and what comes next, have in common.
+
+use std::ffi::c_void;
+
+use super::{Kernel, New, Node, Recording, Word, Work, words_of};
+use crate::driver::{Access, RawFunction, RawLaunch, Tag};
+
+impl Recording {
+    /// Whether the node of this index is such an operation: what [`push`](Self::push) would make of it.
+    ///
+    /// # Safety
+    /// As [`work`](Self::work).
+    #[inline(always)]
+    pub unsafe fn has(&self, index: usize, tag: Tag, after: &[u32], new: &New<'_>) -> bool {
+        let Some(node) = self.nodes.get(index) else { return false };
+        let known = self.after(node);
+        // One by one: there are one or two.
+        let same_order =
+            known.len() == after.len() && known.iter().zip(after).all(|(known, node)| known == node);
+        if node.tag != tag || !same_order {
+            return false;
+        }
+        match (new, &node.work) {
+            (New::Work(work), known) => work == known,
+            (New::Fill { pattern, count, .. }, Work::Nothing) => pattern.is_empty() || *count == 0,
+            (
+                New::Fill { to, pattern, count },
+                Work::Fill { to: known_to, pattern: known_pattern, count: known_count },
+            ) => (to, *pattern, count) == (known_to, self.pattern(*known_pattern), known_count),
+            // SAFETY: the caller's promise.
+            (New::Launch(launch), Work::Launch { kernel }) => unsafe { self.is_launch(*kernel, launch) },
+            _ => false,
+        }
+    }
+
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    #[inline]
+    unsafe fn is_launch(&self, kernel: u32, launch: &RawLaunch<'_>) -> bool {
+        let kernel = self.kernel(kernel);
+        let &RawLaunch { function, grid, block, shared, ref params, sizes, accesses, .. } = launch;
+        let same = |(known, access): (&Access, &Access)| {
+            (known.ptr, known.bytes, known.write) == (access.ptr, access.bytes, access.write)
+        };
+        let known = self.accesses(kernel);
+        (kernel.function.handle, kernel.shared) == (function.handle, shared)
+            && (kernel.grid, kernel.block) == (grid, block)
+            // SAFETY: the caller's promise.
+            && unsafe { self.has_params(kernel, params, sizes) }
+            && known.len() == accesses.len()
+            && known.iter().zip(accesses).all(same)
+    }
+
+    /// Whether the kernel's parameters are these.
+    ///
+    /// # Safety
+    /// Each of `params` points to as many initialised bytes as `sizes` says.
+    unsafe fn has_params(&self, kernel: &Kernel, params: &[*mut c_void], sizes: &[usize]) -> bool {
+        let (known_sizes, words) = self.params(kernel);
+        if known_sizes.len() != sizes.len() {
+            return false;
+        }
+        if words.len() != sizes.len() {
+            // SAFETY: the caller's promise.
+            return known_sizes == sizes && unsafe { are_values(words, params, sizes) };
+        }
+        // A word for each.
+        let mut known = known_sizes.iter().zip(words);
+        params.iter().zip(sizes).all(|(&param, &bytes)| {
+            let Some((&known, &word)) = known.next() else { return false };
+            known == bytes
+                && match bytes {
+                    // SAFETY: there are that many bytes.
+                    4 => word == unsafe { super::word::<4>(param.cast()) },
+                    // SAFETY: as above.
+                    8 => word == unsafe { super::word::<8>(param.cast()) },
+                    // SAFETY: the caller's promise.
+                    _ => unsafe { are_values(&[word], &[param], &[bytes]) },
+                }
+        })
+    }
+
+    /// The nodes that differ from those of another recording; `None` if they are not of the same kinds in the same order,
+    /// so that a graph of one cannot become one of the other.
+    pub fn changes(&self, other: &Self) -> Option<Vec<u32>> {
+        // The parts lie one after another in their lists: each is the same if all are, and each is as long.
+        if self.len() != other.len() || self.after != other.after {
+            return None;
+        }
+        let same_params = self.sizes == other.sizes && self.words == other.words;
+        let mut changed = Vec::new();
+        for (index, (mine, theirs)) in self.nodes.iter().zip(&other.nodes).enumerate() {
+            let same_kind = std::mem::discriminant(&mine.work) == std::mem::discriminant(&theirs.work);
+            if mine.after != theirs.after || !same_kind {
+                return None;
+            }
+            if !self.same_work(mine, other, theirs, same_params) {
+                changed.push(index as u32);
+            }
+        }
+        Some(changed)
+    }
+
+    /// Whether a graph of `other` can become one of this by changing these nodes. Of a fill with more than one word that is
+    /// not known: how many memsets it takes depends on the pattern. Clusters and cooperation are the node's for good: it
+    /// can launch another kernel only if neither has any.
+    pub fn can_replace(&self, other: &Self, changed: &[u32]) -> bool {
+        let same_blocks = |mine: &Node, theirs: &Node| match (mine.work, theirs.work) {
+            (Work::Launch { kernel: mine }, Work::Launch { kernel: theirs }) => {
+                let (mine, theirs) = (self.kernel(mine), other.kernel(theirs));
+                let plain = |function: RawFunction| function.cluster.is_none() && !function.cooperative;
+                mine.function.handle == theirs.function.handle
+                    || plain(mine.function) && plain(theirs.function)
+            }
+            _ => true,
+        };
+        let one_word = |recording: &Self, node: &Node| match node.work {
+            Work::Fill { pattern, .. } => matches!(recording.pattern(pattern).len(), 1 | 2 | 4),
+            _ => true,
+        };
+        let mut changed = changed.iter().map(|&index| index as usize);
+        changed.all(|index| {
+            let (mine, theirs) = (&self.nodes[index], &other.nodes[index]);
+            one_word(self, mine) && one_word(other, theirs) && same_blocks(mine, theirs)
+        })
+    }
+
+    /// `same_params`: the kernels of both have the same parameters, one after another.
+    fn same_work(&self, mine: &Node, other: &Self, theirs: &Node, same_params: bool) -> bool {
+        match (&mine.work, &theirs.work) {
+            (Work::Nothing, Work::Nothing) => true,
+            (
+                Work::CopyToDevice { to, from, bytes },
+                Work::CopyToDevice { to: other_to, from: other_from, bytes: other_bytes },
+            ) => (to, from, bytes) == (other_to, other_from, other_bytes),
+            (
+                Work::CopyToHost { to, from, bytes },
+                Work::CopyToHost { to: other_to, from: other_from, bytes: other_bytes },
+            ) => (to, from, bytes) == (other_to, other_from, other_bytes),
+            (
+                Work::CopyOnDevice { to, from, bytes },
+                Work::CopyOnDevice { to: other_to, from: other_from, bytes: other_bytes },
+            ) => (to, from, bytes) == (other_to, other_from, other_bytes),
+            (
+                Work::Fill { to, pattern, count },
+                Work::Fill { to: other_to, pattern: other_pattern, count: other_count },
+            ) => {
+                (to, self.pattern(*pattern), count) == (other_to, other.pattern(*other_pattern), other_count)
+            }
+            (&Work::Launch { kernel }, &Work::Launch { kernel: other_kernel }) => {
+                let (kernel, other_kernel) = (self.kernel(kernel), other.kernel(other_kernel));
+                let configuration = |k: &Kernel| (k.function.handle, k.grid, k.block, k.shared);
+                configuration(kernel) == configuration(other_kernel)
+                    && (same_params && kernel.params == other_kernel.params
+                        || self.params(kernel) == other.params(other_kernel))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether these words are the parameters'.
+///
+/// # Safety
+/// Each of `params` points to as many initialised bytes as `sizes` says.
+#[cold]
+unsafe fn are_values(mut words: &[Word], params: &[*mut c_void], sizes: &[usize]) -> bool {
+    params.iter().zip(sizes).all(|(&param, &bytes)| {
+        let Some((known, rest)) = words.split_at_checked(words_of(bytes)) else { return false };
+        words = rest;
+        // SAFETY: `param` has `bytes` initialised bytes, says the caller; if there are none, it may point anywhere.
+        bytes == 0
+            || bytemuck::cast_slice::<Word, u8>(known)[..bytes]
+                == *unsafe { std::slice::from_raw_parts(param.cast::<u8>(), bytes) }
+    })
+}
