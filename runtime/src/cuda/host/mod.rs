@@ -33,6 +33,8 @@ pub(super) struct HostFunctions {
     lanes: Mutex<BTreeMap<u64, Arc<Lane>>>,
     /// Jobs that had begun when their stream could not be made to wait for them, by stream.
     stray: Mutex<Vec<(u64, Arc<Done>)>>,
+    /// Whether there are any, to look at without the lock, under which it is written.
+    has_stray: AtomicBool,
     /// The device has said so.
     cannot_wait_for_memory: AtomicBool,
 }
@@ -53,6 +55,7 @@ impl HostFunctions {
             words: Arc::new(Words::new()),
             lanes: Mutex::default(),
             stray: Mutex::default(),
+            has_stray: AtomicBool::new(false),
             cannot_wait_for_memory: AtomicBool::new(false),
         }
     }
@@ -110,7 +113,9 @@ impl HostFunctions {
                 contain(|| drop(work));
                 return waiting;
             }
-            locked(&self.stray).push((stream.0, done));
+            let mut stray = locked(&self.stray);
+            stray.push((stream.0, done));
+            self.has_stray.store(true, Ordering::Release);
         }
         if let (Some((_, issued)), Some((_, value))) = (&mut issued, target) {
             **issued = value;
@@ -188,6 +193,10 @@ impl HostFunctions {
     }
 
     fn wait_for_stray(&self, stream: RawStream) {
+        // Nearly always. Every wait for a stream comes by here.
+        if !self.has_stray.load(Ordering::Acquire) {
+            return;
+        }
         let stray = |(of, _): &&(u64, Arc<Done>)| *of == stream.0;
         let jobs: Vec<_> =
             locked(&self.stray).iter().filter(stray).map(|(_, done)| Arc::clone(done)).collect();
@@ -195,7 +204,9 @@ impl HostFunctions {
             return;
         }
         jobs.iter().for_each(|done| done.wait());
-        locked(&self.stray).retain(|(_, done)| !done.is_set());
+        let mut stray = locked(&self.stray);
+        stray.retain(|(_, done)| !done.is_set());
+        self.has_stray.store(!stray.is_empty(), Ordering::Release);
     }
 
     /// The device is going. Jobs that have not begun are dropped; of those that have, nothing is waited for.
