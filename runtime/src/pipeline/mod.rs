@@ -47,6 +47,7 @@ use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::stream::{Event, Stream};
 use call::Room;
+use costs::Spread;
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
@@ -76,8 +77,7 @@ pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
     depth: usize,
-    /// Whether kernels were what the last run waited for: stages whose streams a run chooses have one for each slot then.
-    spread: bool,
+    spread: Spread,
     /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
     states: Mutex<States>,
     /// Overrides the declaration's.
@@ -137,7 +137,7 @@ impl Pipeline {
             device: device.clone(),
             plan,
             depth,
-            spread: false,
+            spread: Spread::default(),
             states: Mutex::new(States::new(device)),
             chunk,
             stream_start,
@@ -260,8 +260,9 @@ impl Pipeline {
         if !report.graph
             && self.plan.streams.iter().any(|stream| stream.placed)
             && let Some(spec) = self.device.driver().calibration().get()
+            && let Some(binds) = costs::kernels_bind(self.plan, spec, report)
         {
-            self.spread = costs::kernels_bind(self.plan, spec, report);
+            self.spread.learn(binds);
         }
     }
 
