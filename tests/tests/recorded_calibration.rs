@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{LazyLock, Mutex};
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -138,4 +139,36 @@ fn a_run_goes_on_where_measuring_fails() {
     assert_eq!(taken, given_back);
     let (taken, given_back) = frees("cuStreamSynchronize:700:3+");
     assert_eq!((taken, given_back), ((2, 2), (0, 0)));
+}
+
+static DEVICE: LazyLock<Device> = LazyLock::new(|| Device::open().unwrap());
+static FOUND: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn asks(_: &mut [f32]) {
+    let measured = DEVICE.calibrate().unwrap_err().to_string();
+    FOUND.lock().unwrap().extend([DEVICE.calibration().name.clone(), measured]);
+}
+
+stream_pipeline! {
+    pipeline Asked {
+        input x: [f32];
+        host h: [f32];
+        chunk c = 10;
+        stage all { copy x -> dx; copy dx -> h; host asks(&mut h); }
+    }
+}
+
+/// The device waits for the function meanwhile. What it is told is not what the process goes by from then on.
+#[test]
+fn a_host_function_does_not_measure() {
+    let test = "a_host_function_does_not_measure";
+    if is_child() {
+        Asked::new(&DEVICE).unwrap().run(&[0.0; 10]).unwrap();
+        let found = FOUND.lock().unwrap();
+        assert_eq!(found[0], "simulated H200");
+        assert!(found[1].contains("CUDA_ERROR_NOT_PERMITTED"), "{}", found[1]);
+        assert_eq!(DEVICE.calibration().name, "simulated recording stub");
+        return;
+    }
+    assert!(measured(test, &[("THALWEG_CALIBRATION", "")]) > 0);
 }

@@ -129,3 +129,40 @@ fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> Result<()> 
     assert!(others.iter().all(|other| same(*other, *first)), "{first}, {others:?}");
     Ok(())
 }
+
+/// With more streams the copies may be what a run waits for, which is no reason to go back to one again and again.
+#[test]
+fn streams_that_were_worth_it_stay() -> Result<()> {
+    let mut spec = Spec::h200();
+    spec.launch_latency = std::time::Duration::from_micros(120);
+    let device = Device::simulated(spec);
+    let mut y = PinnedBuf::from_slice(&device, &vec![1.0; 4 * LEN])?;
+    let mut pipeline = Overlapped::options(&device).chunk(1 << 20).depth(6).build()?;
+    let mut time = |len: usize| -> Result<_> { Ok(pipeline.run(y.slice_mut(..len)?)?.time.as_secs_f64()) };
+    let times = (0..8).map(|_| time(4 * LEN)).collect::<Result<Vec<_>>>()?;
+    assert!(times[3..].iter().all(|time| *time < 0.8 * times[0]), "{times:?}");
+    // A short run shows nothing.
+    time(1 << 20)?;
+    let after = time(4 * LEN)?;
+    assert!(after < 0.8 * times[0], "{after} after a short run, {times:?}");
+    Ok(())
+}
+
+/// Likewise where nothing else does.
+#[test]
+fn a_short_run_is_no_reason_to_go_back() -> Result<()> {
+    let mut spec = Spec::h200();
+    spec.launch_latency = std::time::Duration::from_millis(1);
+    let device = Device::simulated(spec);
+    let mut y = PinnedBuf::from_slice(&device, &vec![1.0; LEN])?;
+    let mut pipeline = Overlapped::new(&device)?;
+    let mut time = |len: usize| -> Result<_> { Ok(pipeline.run(y.slice_mut(..len)?)?.time.as_secs_f64()) };
+    let (first, second) = (time(LEN)?, time(LEN)?);
+    time(1)?;
+    let third = time(LEN)?;
+    assert!(
+        second < 0.5 * first && third < 0.5 * first,
+        "{first} s, {second} s, after a short run {third} s"
+    );
+    Ok(())
+}

@@ -41,7 +41,7 @@ fn to_text(spec: &Spec) -> String {
     let pair = |first: &dyn std::fmt::Display, second: &dyn std::fmt::Display| format!("[{first}, {second}]");
     let (cc, priorities) = (spec.compute_capability, spec.priorities);
     let sizes = [
-        ("name", format!("{:?}", spec.name)),
+        ("name", quoted(&spec.name)),
         ("memory", spec.memory.to_string()),
         ("pinned_memory", spec.pinned_memory.to_string()),
         ("compute_capability", pair(&cc.0, &cc.1)),
@@ -130,11 +130,50 @@ impl Fields<'_> {
     }
 
     fn time(&self, name: &str) -> Result<Duration, String> {
-        self.read(name, |value| Duration::try_from_secs_f64(value.parse().ok()?).ok())
+        self.read(name, |value| {
+            let seconds: f64 = value.parse().ok()?;
+            // The longest there are, rounded up.
+            let longest = seconds == Duration::MAX.as_secs_f64();
+            if longest { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
+        })
     }
 
-    /// What is between the quotes. No device's name needs an escape.
     fn text(&self, name: &str) -> Result<String, String> {
-        self.read(name, |value| Some(value.strip_prefix('"')?.strip_suffix('"')?.to_owned()))
+        self.read(name, unquoted)
     }
+}
+
+/// As TOML has it, on one line.
+fn quoted(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|letter| match letter {
+            '"' | '\\' => format!("\\{letter}"),
+            _ if letter.is_control() => format!("\\u{:04x}", u32::from(letter)),
+            _ => letter.to_string(),
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}
+
+/// What [`quoted`] has made; `None` of anything else.
+fn unquoted(value: &str) -> Option<String> {
+    let mut rest = value.strip_prefix('"')?.strip_suffix('"')?;
+    let mut text = String::new();
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        text.push_str(plain);
+        let (letter, after) = match escape.strip_prefix('u') {
+            Some(code) => {
+                let (code, after) = code.split_at_checked(4)?;
+                (char::from_u32(u32::from_str_radix(code, 16).ok()?)?, after)
+            }
+            None => {
+                let letter = escape.chars().next().filter(|letter| ['"', '\\'].contains(letter))?;
+                (letter, &escape[1..])
+            }
+        };
+        text.push(letter);
+        rest = after;
+    }
+    Some(text + rest)
 }

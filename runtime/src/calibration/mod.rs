@@ -13,6 +13,7 @@ mod tests;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::cuda;
 use crate::device::Device;
@@ -26,6 +27,8 @@ impl Device {
     /// What this device is like: measured, if it is a GPU, when something first needs to know, and from then on as
     /// `THALWEG_CACHE` keeps it, for this GPU and driver.
     ///
+    /// Inside a host function nothing can be measured: there, what is not known yet is [`Spec::h200`].
+    ///
     /// `THALWEG_CALIBRATION` names a file to take instead, one that [`Spec::save`] has written; `off` takes the figures of
     /// [`Spec::h200`] and measures nothing. A simulated device made of the result behaves like this one, as far as it can:
     ///
@@ -38,15 +41,23 @@ impl Device {
     /// let like_it = Device::simulated(spec.clone());
     /// ```
     pub fn calibration(&self) -> &Spec {
-        self.driver().calibration().get_or_init(|| self.find_calibration())
+        static ASSUMED: LazyLock<Spec> = LazyLock::new(Spec::h200);
+        let known = self.driver().calibration();
+        // There it must not wait either, for another thread that measures: what that has enqueued may need this one.
+        if known.get().is_none() && self.driver().may_wait().is_err() {
+            return &ASSUMED;
+        }
+        known.get_or_init(|| self.find_calibration())
     }
 
     /// Measures what this device is like now, in a few tenths of a second, and keeps it for the processes that come after.
     /// Nothing else should use the device meanwhile. This process goes on with what it has chosen by.
     ///
     /// # Errors
-    /// There is no memory for it (64 MiB on the device, as much page-locked, at best); the device fails.
+    /// There is no memory for it (64 MiB on the device, as much page-locked, at best); the device fails; it is called inside a
+    /// host function.
     pub fn calibrate(&self) -> Result<Spec> {
+        self.driver().may_wait()?;
         let spec = measure::measure(self)?;
         if let Some(path) = self.calibration_file() {
             // Else the next process measures again.

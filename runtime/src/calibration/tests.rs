@@ -61,7 +61,9 @@ fn a_simulated_devices_calibration_is_its_spec() {
 fn a_saved_spec_is_loaded_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b.json");
-    for spec in [Spec::h200(), Spec::t4(), measured(&Spec::a100())] {
+    let mut named = Spec::h200();
+    named.name = "\"a\" = \\b\n\u{7f}\u{200b} é\nmemory = 5\n".to_owned();
+    for spec in [Spec::h200(), Spec::t4(), measured(&Spec::a100()), named] {
         spec.save(&path).unwrap();
         assert_eq!(Spec::load(&path).unwrap(), spec);
     }
@@ -90,6 +92,9 @@ fn what_is_no_calibration_says_so() {
         ("multiprocessors = 132", "multiprocessors = 5000000000", "`multiprocessors` cannot be 5000000000"),
         ("duplex = 9.203e-1", "duplex = true", "`duplex` cannot be true"),
         ("host_call = 1.8e-6", "host_call = -1", "`host_call` cannot be -1"),
+        ("\"simulated H200\"", r#""a\x""#, r#"`name` cannot be "a\x""#),
+        ("\"simulated H200\"", r#""a\u00e""#, r#"`name` cannot be "a\u00e""#),
+        ("\"simulated H200\"", r#""a\""#, r#"`name` cannot be "a\""#),
         ("priorities = [0, -5]", "priorities = [0]", "`priorities` cannot be [0]"),
     ];
     for (from, to, why) in cases {

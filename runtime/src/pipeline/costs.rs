@@ -47,8 +47,8 @@ impl Costs {
         };
         let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
         let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache / 4 * 3 / depth };
-        // A rate that is none is no limit.
-        let rate = if rate > 0.0 { rate } else { f64::MAX };
+        // A rate that is none is no limit. An infinite one would make no number of no time.
+        let rate = if rate > 0.0 { rate.min(f64::MAX) } else { f64::MAX };
         let chunk = (rate * enqueuing(plan, spec)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
         Self { chunk, most: most.clamp(LEAST_SLOT_BYTES, AUTO_SLOT_BYTES) }
     }
@@ -69,10 +69,11 @@ const KERNELS_BIND: f64 = 1.1;
 /// A run is bound by the host if enqueuing takes more than this share of it.
 const HOST_BINDS: f64 = 0.75;
 
-/// Whether kernels were what a run waited for: not the copies, not the host. Known of runs that are long enough to tell.
-pub(super) fn kernels_bind(plan: &Plan, spec: &Spec, report: &Report) -> bool {
+/// Whether kernels were what a run waited for: not the copies, not the host. `None` of a run that does not tell: it was too
+/// short, or the CPU had a part in it.
+pub(super) fn kernels_bind(plan: &Plan, spec: &Spec, report: &Report) -> Option<bool> {
     if report.bytes_staged > 0 || report.chunks <= 2 * report.depth {
-        return false;
+        return None;
     }
     let seconds = |bytes: u64, rate: f64| if rate > 0.0 { bytes as f64 / rate } else { 0.0 };
     let (up, down) =
@@ -85,7 +86,35 @@ pub(super) fn kernels_bind(plan: &Plan, spec: &Spec, report: &Report) -> bool {
     let ends = (up + down) / report.chunks as f64;
     let host = enqueuing(plan, spec) * report.chunks as f64;
     let time = report.time.as_secs_f64();
-    time > KERNELS_BIND * (copies + ends) && host < HOST_BINDS * time
+    Some(time > KERNELS_BIND * (copies + ends) && host < HOST_BINDS * time)
+}
+
+/// Whether stages whose streams a run chooses have one for each slot, as runs have shown.
+#[derive(Debug, Default)]
+pub(super) struct Spread {
+    now: bool,
+    /// A run with one stream has waited for its kernels.
+    once: bool,
+    /// So has another, after runs with more had not.
+    for_good: bool,
+}
+
+impl Spread {
+    /// For the next run.
+    pub(super) fn now(&self) -> bool {
+        self.now
+    }
+
+    /// Learns from a run.
+    ///
+    /// More streams may hide the kernels, so that nothing waits for them any more: whether one stream would do now, only a
+    /// run with one shows. Once is enough.
+    pub(super) fn learn(&mut self, kernels_bind: bool) {
+        if kernels_bind && !self.now {
+            (self.once, self.for_good) = (true, self.once);
+        }
+        self.now = kernels_bind || self.for_good;
+    }
 }
 
 /// Seconds that the host takes to enqueue a chunk on streams.
@@ -173,6 +202,12 @@ mod tests {
             (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize
         );
         assert_eq!(at(|spec| spec.host_call = Duration::MAX), MOST_PER_CHUNK as usize);
+        // Neither copies nor calls take any time.
+        let none = at(|spec| {
+            (spec.to_device, spec.host_call, spec.event_call) =
+                (f64::INFINITY, Duration::ZERO, Duration::ZERO);
+        });
+        assert_eq!(none, (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize);
     }
 
     fn report(millis: u64, chunks: usize) -> Report {
@@ -200,16 +235,16 @@ mod tests {
     fn a_run_is_bound_by_its_kernels_if_neither_copies_nor_calls_explain_it() {
         let binds = |report: Report| kernels_bind(&COPIES, &Spec::h200(), &report);
         // 1 GiB each way takes 21.1 ms.
-        assert!(!binds(report(22, 92)));
-        assert!(binds(report(30, 92)));
+        assert_eq!(binds(report(22, 92)), Some(false));
+        assert_eq!(binds(report(30, 92)), Some(true));
         // With few chunks the ends are much of it; with very few nothing can be said.
-        assert!(!binds(report(26, 12)));
-        assert!(!binds(report(300, 6)));
+        assert_eq!(binds(report(26, 12)), Some(false));
+        assert_eq!(binds(report(300, 6)), None);
         // 10,000 chunks of 5.4 us.
-        assert!(!binds(report(60, 10_000)));
-        assert!(binds(report(90, 10_000)));
-        assert!(!binds(Report { bytes_staged: 1, ..report(300, 92) }));
+        assert_eq!(binds(report(60, 10_000)), Some(false));
+        assert_eq!(binds(report(90, 10_000)), Some(true));
+        assert_eq!(binds(Report { bytes_staged: 1, ..report(300, 92) }), None);
         // Nothing is copied.
-        assert!(binds(Report { bytes_to_device: 0, bytes_to_host: 0, ..report(2, 92) }));
+        assert_eq!(binds(Report { bytes_to_device: 0, bytes_to_host: 0, ..report(2, 92) }), Some(true));
     }
 }

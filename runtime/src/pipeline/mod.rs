@@ -47,6 +47,7 @@ use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::stream::{Event, Stream};
 use call::Room;
+use costs::Spread;
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
@@ -57,6 +58,9 @@ use symbols::Symbols;
 
 /// Ring slots of a pipeline that does not say: one being filled, one computed on, one emptied.
 pub const AUTO_DEPTH: usize = 3;
+
+/// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
+const HARDWARE_QUEUES: usize = 8;
 
 /// More slots than any overlap can use; each has its events and perhaps streams.
 const DEPTH_LIMIT: usize = 1024;
@@ -76,8 +80,7 @@ pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
     depth: usize,
-    /// Whether kernels were what the last run waited for: stages whose streams a run chooses have one for each slot then.
-    spread: bool,
+    spread: Spread,
     /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
     states: Mutex<States>,
     /// Overrides the declaration's.
@@ -137,7 +140,7 @@ impl Pipeline {
             device: device.clone(),
             plan,
             depth,
-            spread: false,
+            spread: Spread::default(),
             states: Mutex::new(States::new(device)),
             chunk,
             stream_start,
@@ -258,10 +261,12 @@ impl Pipeline {
     /// measure it now would be a surprise.
     fn learn(&mut self, report: &Report) {
         if !report.graph
+            && self.streams.len() <= HARDWARE_QUEUES
             && self.plan.streams.iter().any(|stream| stream.placed)
             && let Some(spec) = self.device.driver().calibration().get()
+            && let Some(binds) = costs::kernels_bind(self.plan, spec, report)
         {
-            self.spread = costs::kernels_bind(self.plan, spec, report);
+            self.spread.learn(binds);
         }
     }
 

@@ -116,7 +116,7 @@ impl<'r> Run<'r> {
             plan,
             depth: *depth,
             // A graph has an order in place of streams, and more freedom costs more to launch.
-            spread: *spread && recorder.is_none(),
+            spread: spread.now() && recorder.is_none(),
             ring,
             hosts,
             host_shapes,
