@@ -130,7 +130,7 @@ impl Driver for Cuda {
     }
 
     fn identity(&self) -> Option<String> {
-        info::identity(&self.context).ok()
+        info::identity(&self.context, &self.info).ok()
     }
 
     fn may_wait(&self) -> DriverResult<()> {

@@ -47,8 +47,8 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
 }
 
 /// What tells this GPU and its driver from others, whatever its index is today.
-pub(super) fn identity(context: &Context) -> DriverResult<String> {
-    let Info { name, memory, .. } = query(context, 0)?;
+pub(super) fn identity(context: &Context, info: &Info) -> DriverResult<String> {
+    let Info { name, memory, .. } = info;
     let place = [
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
         Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,

@@ -128,19 +128,6 @@ impl Recording {
     /// `same_params`: the kernels of both have the same parameters, one after another.
     fn same_work(&self, mine: &Node, other: &Self, theirs: &Node, same_params: bool) -> bool {
         match (&mine.work, &theirs.work) {
-            (Work::Nothing, Work::Nothing) => true,
-            (
-                Work::CopyToDevice { to, from, bytes },
-                Work::CopyToDevice { to: other_to, from: other_from, bytes: other_bytes },
-            ) => (to, from, bytes) == (other_to, other_from, other_bytes),
-            (
-                Work::CopyToHost { to, from, bytes },
-                Work::CopyToHost { to: other_to, from: other_from, bytes: other_bytes },
-            ) => (to, from, bytes) == (other_to, other_from, other_bytes),
-            (
-                Work::CopyOnDevice { to, from, bytes },
-                Work::CopyOnDevice { to: other_to, from: other_from, bytes: other_bytes },
-            ) => (to, from, bytes) == (other_to, other_from, other_bytes),
             (
                 Work::Fill { to, pattern, count },
                 Work::Fill { to: other_to, pattern: other_pattern, count: other_count },
@@ -154,7 +141,7 @@ impl Recording {
                     && (same_params && kernel.params == other_kernel.params
                         || self.params(kernel) == other.params(other_kernel))
             }
-            _ => false,
+            (mine, theirs) => mine == theirs,
         }
     }
 }

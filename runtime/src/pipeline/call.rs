@@ -82,7 +82,7 @@ pub struct Call<'p, 'a> {
     halo: (usize, Edge),
     per_chunk: bool,
     /// Whether something was.
-    any_per_chunk: bool,
+    pub(super) any_per_chunk: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {

@@ -44,9 +44,7 @@ impl Call<'_, '_> {
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
         // CPU's copies at both ends, which small chunks delay.
-        let shapes = self.host_shapes.iter().chain(self.buffers.iter().map(|buffer| &buffer.shape));
-        let counted = shapes.into_iter().any(|shape| shape.per_chunk);
-        Ok(if counted || staged { Cut::even(items, chunk) } else { Cut::ramped(items, chunk) })
+        Ok(if self.any_per_chunk || staged { Cut::even(items, chunk) } else { Cut::ramped(items, chunk) })
     }
 
     fn is_auto(&self, declared: ChunkSize) -> bool {
