@@ -262,6 +262,14 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()>;
+    /// As [`synchronize_stream`](Self::synchronize_stream), for a stream that is expected to be done in an instant, and that
+    /// something was just enqueued on.
+    /// # Safety
+    /// See the trait.
+    unsafe fn synchronize_soon(&self, stream: RawStream) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.synchronize_stream(stream) }
+    }
 
     /// An event without timing, not recorded.
     fn create_event(&self) -> DriverResult<RawEvent>;

@@ -36,6 +36,12 @@ impl Stream {
         // SAFETY: `raw` is live as long as `self` is, and of this driver.
         unsafe { self.device.driver().synchronize_stream(self.raw) }
     }
+
+    /// Likewise, where what was enqueued last was enqueued just now and is expected to be over in an instant.
+    pub(crate) fn synchronize_soon(&self) -> DriverResult<()> {
+        // SAFETY: as above.
+        unsafe { self.device.driver().synchronize_soon(self.raw) }
+    }
 }
 
 impl Drop for Stream {

@@ -20,10 +20,13 @@
  * THALWEG_MEMORY=bytes     memory of each device; 1 GiB if not set
  * THALWEG_DEAF=n           the n-th host function (from 1) and those that follow are never called
  * THALWEG_NO_MEMORY_WAIT=1 no device can wait for a word of memory
+ * THALWEG_LATE_WRITES=1    a stream writes a word of memory when it is waited for, if that does not fail
  * THALWEG_CAPABILITY=n     compute capability of each device; 90 if not set
  * THALWEG_NO_COOPERATION=1 no device has cooperative launches
  * THALWEG_PARAMETERS=4,8   the sizes of every kernel's parameters; the driver cannot tell them if not set
  * THALWEG_QUESTIONS=1      the record has the questions about kernels, too
+ *
+ * Compiled with -DWRITE_VALUE streams can write words of memory.
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -102,6 +105,8 @@ typedef struct Object {
     int non_portable; /* of 'f': whether its clusters may be larger than the portable ones */
     const uint32_t *word; /* what 's' waits for, to be `value` or further on */
     uint32_t value;
+    uint32_t *late; /* what 's' writes when it is waited for */
+    uint32_t late_value;
     struct Object *graph; /* of 'n' and 'x'; of a 'd' that is a variable its module */
     struct Node *work; /* of 'n'; of 'x' for each of the graph's nodes, in the order of their creation */
 } Object;
@@ -504,7 +509,13 @@ CUresult cuStreamDestroy_v2(Object *stream) {
 
 CUresult cuStreamSynchronize(Object *stream) {
     begin();
-    return done(with(__func__, 's', stream), "cuStreamSynchronize %s", NAME('s', stream));
+    CUresult code = with(__func__, 's', stream);
+    Object *object = stream == LEGACY ? &null_stream : stream;
+    if (!code && object->late) {
+        __atomic_store_n(object->late, object->late_value, __ATOMIC_RELEASE);
+        object->late = NULL;
+    }
+    return done(code, "cuStreamSynchronize %s", NAME('s', stream));
 }
 
 CUresult cuStreamWaitEvent(Object *stream, Object *event, unsigned flags) {
@@ -597,6 +608,21 @@ CUresult cuStreamWaitValue32_v2(Object *stream, CUdeviceptr at, uint32_t value, 
         code, "cuStreamWaitValue32 %s %s %u", NAME('s', stream), name_of('h', (uintptr_t)at), value
     );
 }
+
+#ifdef WRITE_VALUE
+CUresult cuStreamWriteValue32_v2(Object *stream, CUdeviceptr at, uint32_t value, unsigned flags) {
+    begin();
+    CUresult code = with(__func__, 's', stream);
+    if (!code && (flags || at % 4 || !holding('h', (uintptr_t)at, 4))) code = INVALID_VALUE;
+    uint32_t *word = (uint32_t *)(uintptr_t)at;
+    Object *object = stream == LEGACY ? &null_stream : stream;
+    if (!code && from_environment("THALWEG_LATE_WRITES", 0)) object->late = word, object->late_value = value;
+    else if (!code) __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    return done(
+        code, "cuStreamWriteValue32 %s %s %u", NAME('s', stream), name_of('h', (uintptr_t)at), value
+    );
+}
+#endif
 
 /* --- copies --- */
 

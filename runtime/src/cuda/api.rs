@@ -136,7 +136,9 @@ const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
 #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
 const _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult = sys::cuFuncGetParamInfo;
 const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
+const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWriteValue32_v2;
 
+type StreamValue = unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32;
 type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 // cudarc declares it as this, too, but for releases of CUDA beyond those of this crate's features.
 type FuncGetParamCount = unsafe extern "C" fn(CUfunction, *mut usize) -> u32;
@@ -155,7 +157,9 @@ pub(super) struct Api {
     /// Drivers have them since 11.8; else the name of one that is missing.
     attributed: Result<Attributed, &'static str>,
     /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
-    wait_value: Option<unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32>,
+    wait_value: Option<StreamValue>,
+    /// Likewise.
+    write_value: Option<StreamValue>,
 }
 
 impl std::ops::Deref for Api {
@@ -197,6 +201,8 @@ impl Api {
             attributed: Attributed::find(library),
             // SAFETY: as above.
             wait_value: unsafe { symbol(library, "cuStreamWaitValue32_v2") },
+            // SAFETY: as above.
+            write_value: unsafe { symbol(library, "cuStreamWriteValue32_v2") },
         })
     }
 
@@ -293,13 +299,46 @@ impl Api {
         value: u32,
     ) -> DriverResult<()> {
         let greater_or_equal = sys::CUstreamWaitValue_flags_enum::CU_STREAM_WAIT_VALUE_GEQ as c_uint;
-        let code = match self.wait_value {
-            // SAFETY: the pointer is that of `cuStreamWaitValue32_v2`, and the library is never unloaded. The caller
-            // keeps the function's contract.
-            Some(wait) => unsafe { wait(stream, at, value, greater_or_equal) },
-            None => NOT_SUPPORTED,
-        };
-        if code == 0 { Ok(()) } else { Err(self.error("cuStreamWaitValue32", code)) }
+        // SAFETY: the pointer is that of `cuStreamWaitValue32_v2`. The caller keeps the function's contract.
+        unsafe { self.value("cuStreamWaitValue32", self.wait_value, stream, (at, value), greater_or_equal) }
+    }
+
+    /// Whether the driver has [`write_value`](Self::write_value). A device may still refuse it.
+    pub(super) fn has_write_value(&self) -> bool {
+        self.write_value.is_some()
+    }
+
+    /// Makes a stream write `value` to the word at `at`, after everything that it has written before.
+    ///
+    /// # Errors
+    /// With [`NOT_SUPPORTED`] where the driver or the device cannot do it.
+    ///
+    /// # Safety
+    /// The stream is live, its context current, and the word is mapped memory until the stream has gone on.
+    pub(super) unsafe fn write_value(
+        &self,
+        stream: CUstream,
+        at: CUdeviceptr,
+        value: u32,
+    ) -> DriverResult<()> {
+        let with_a_fence = sys::CUstreamWriteValue_flags_enum::CU_STREAM_WRITE_VALUE_DEFAULT as c_uint;
+        // SAFETY: the pointer is that of `cuStreamWriteValue32_v2`. The caller keeps the function's contract.
+        unsafe { self.value("cuStreamWriteValue32", self.write_value, stream, (at, value), with_a_fence) }
+    }
+
+    /// # Safety
+    /// `call` is a function of the library's, which is never unloaded, and its contract is kept.
+    unsafe fn value(
+        &self,
+        name: &'static str,
+        call: Option<StreamValue>,
+        stream: CUstream,
+        (at, value): (CUdeviceptr, u32),
+        flags: c_uint,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        let code = call.map_or(NOT_SUPPORTED, |call| unsafe { call(stream, at, value, flags) });
+        if code == 0 { Ok(()) } else { Err(self.error(name, code)) }
     }
 }
 

@@ -10,6 +10,7 @@ use cudarc::driver::sys::{self, CUevent, CUstream};
 
 use super::api::{self, Api};
 use super::context::Context;
+use super::ends::Ends;
 use super::fill::fill;
 use super::freed::Freed;
 use super::host::HostFunctions;
@@ -33,6 +34,7 @@ pub(crate) struct Cuda {
     // Fields are dropped in this order: modules live in the context.
     modules: Modules,
     host: HostFunctions,
+    ends: Ends,
     context: Context,
     info: Info,
     /// `THALWEG_SYNC`: wait after each operation, so that an asynchronous fault is reported by the one that caused it.
@@ -60,6 +62,7 @@ impl Cuda {
         Ok(Self {
             modules: Modules::new(),
             host: HostFunctions::new(),
+            ends: Ends::new(),
             context,
             info,
             synchronous,
@@ -96,7 +99,9 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         // Also for the modules, which are dropped next. Without it they go with the context.
-        self.host.close(self.enter().ok());
+        let api = self.enter().ok();
+        self.host.close(api);
+        self.ends.close(api);
     }
 }
 
@@ -204,6 +209,14 @@ impl Driver for Cuda {
         let api = self.enter()?;
         // SAFETY: the caller promises that the stream is live.
         let outcome = unsafe { api.cuStreamSynchronize(stream_handle(stream)) };
+        self.host.waited(Some(stream), &outcome);
+        outcome
+    }
+
+    unsafe fn synchronize_soon(&self, stream: RawStream) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        let outcome = unsafe { self.ends.synchronize(api, stream_handle(stream)) };
         self.host.waited(Some(stream), &outcome);
         outcome
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
 //! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device;
-//! [`context`], [`info`], [`pinned`], [`host`], [`launch`], [`attributes`] and [`module`] each do one thing for it. For modules, [`compile`]
+//! [`context`], [`info`], [`pinned`], [`ends`], [`host`], [`launch`], [`attributes`] and [`module`] each do one thing for it. For modules, [`compile`]
 //! asks the [`cache`] and [`nvrtc`], which finds what a source includes by [`headers`] and [`toolkit`]; [`image`] reads what is
 //! compiled already.
 
@@ -12,6 +12,7 @@ mod cache;
 mod compile;
 mod context;
 mod driver;
+mod ends;
 mod fill;
 mod freed;
 mod graph;
@@ -27,6 +28,7 @@ mod pinned;
 mod probe;
 pub(crate) mod table;
 mod toolkit;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -30,13 +30,19 @@ impl Cut {
         Self { items, chunk, steps: 0 }
     }
 
+    /// As few chunks as [`even`](Self::even), of about the same size, the last one too: it is as much behind as the others.
+    pub(super) fn equal(items: usize, chunk: usize) -> Self {
+        let each = items.div_ceil(items.div_ceil(chunk).max(1)).max(1);
+        Self::even(items, each.next_multiple_of(GRAIN).min(chunk))
+    }
+
     /// Chunks that grow at the beginning and shrink at the end, if there are enough items for that.
     pub(super) fn ramped(items: usize, chunk: usize) -> Self {
         let grain = GRAIN << STEPS;
         let whole = chunk - chunk % grain;
         // The ramps are four chunks more than there would be: of a short run that is too much.
         if whole == 0 || items / whole < ENOUGH {
-            Self::even(items, chunk)
+            Self::equal(items, chunk)
         } else {
             Self { items, chunk: whole, steps: STEPS }
         }
@@ -122,6 +128,16 @@ mod tests {
     }
 
     #[test]
+    fn as_few_but_equal() {
+        assert_eq!(lengths(Cut::equal(0, 3)), []);
+        assert_eq!(lengths(Cut::equal(7, 3)), [3, 3, 1]);
+        let chunk = 5 * GRAIN + 1;
+        assert_eq!(lengths(Cut::equal(2 * chunk, chunk)), [chunk, chunk]);
+        assert_eq!(lengths(Cut::equal(2 * chunk + 1, chunk)), [4 * GRAIN, 4 * GRAIN, 2 * GRAIN + 3]);
+        assert_eq!(lengths(Cut::equal(8 * GRAIN - 7, chunk)), [4 * GRAIN, 4 * GRAIN - 7]);
+    }
+
+    #[test]
     fn a_ramp_at_each_end() {
         let one = GRAIN;
         let whole = one << STEPS;
@@ -139,6 +155,7 @@ mod tests {
                 if items / chunk < 100_000 {
                     lengths(Cut::ramped(items, chunk));
                     lengths(Cut::even(items, chunk));
+                    lengths(Cut::equal(items, chunk));
                 }
             }
         }

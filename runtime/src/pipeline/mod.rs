@@ -217,16 +217,16 @@ impl Pipeline {
     /// graphs.
     fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
-        let mut wait = |stream: &Stream| {
-            if let Err(failed) = stream.synchronize() {
+        let direct = if graphs_only { &[] } else { &self.streams[..] };
+        let used = || direct.iter().chain(self.graph_streams()).chain(self.symbols.streams());
+        // What else there is was enqueued before the last, so that nothing is gained for it.
+        let alone = used().nth(1).is_none();
+        for stream in used() {
+            let outcome = if alone { stream.synchronize_soon() } else { stream.synchronize() };
+            if let Err(failed) = outcome {
                 error.get_or_insert(failed);
             }
-        };
-        if !graphs_only {
-            self.streams.iter().for_each(&mut wait);
         }
-        self.graph_streams().for_each(&mut wait);
-        self.symbols.streams().for_each(wait);
         let Some(error) = error else { return Drained::Clean };
         // A device that can still be waited for answers now that everything has been; one that has failed for good
         // says so again, and then nothing is known of its copies.

@@ -44,7 +44,7 @@ impl Call<'_, '_> {
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
         // CPU's copies at both ends, which small chunks delay.
-        Ok(if self.any_per_chunk || staged { Cut::even(items, chunk) } else { Cut::ramped(items, chunk) })
+        Ok(if self.any_per_chunk || staged { Cut::equal(items, chunk) } else { Cut::ramped(items, chunk) })
     }
 
     fn is_auto(&self, declared: ChunkSize) -> bool {

@@ -78,7 +78,7 @@ impl Spec {
             compute_capability: (9, 0),
             multiprocessors: 132,
             max_shared: 227 << 10,
-            cache: 50 << 20,
+            cache: 60 << 20,
             concurrent_kernels: 128,
             priorities: (0, -5),
             to_device: 55.3e9,

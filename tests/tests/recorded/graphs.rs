@@ -3,7 +3,8 @@
 use cudarc::driver::sys;
 use thalweg::prelude::*;
 
-use super::{PerSlot, Saxpy};
+use super::{PerSlot, STUBS, Saxpy};
+use thalweg_tests::stubs::Stubs;
 
 fn recorded(test: &str, variables: &[(&str, &str)], body: fn(&Device)) -> Option<String> {
     super::recorded(&format!("graphs::{test}"), variables, body)
@@ -88,6 +89,70 @@ fn a_run_in_graph_mode_is_one_call_when_it_is_repeated() {
         ]
     );
     assert!(record.contains("cuGraphExecDestroy x1\ncuGraphDestroy g1\n"), "{record}");
+}
+
+/// The device is to begin before the host has recorded everything.
+#[test]
+fn a_long_run_is_a_short_graph_and_then_long_ones() {
+    let record = recorded("a_long_run_is_a_short_graph_and_then_long_ones", &[], |device| {
+        let mut saxpy = Saxpy::options(device).chunk(1).graph().build().expect("the pipeline");
+        let x = PinnedBuf::from_slice(device, &[1.0; 6000]).expect("pinned memory");
+        let mut y = PinnedBuf::from_slice(device, &[2.0; 6000]).expect("pinned memory");
+        saxpy.run(3.0, &x, &mut y).expect("a run");
+        // Each graph is kept in its place.
+        saxpy.run(3.0, &x, &mut y).expect("the same again");
+    });
+    let Some(record) = record else { return };
+    // Of four operations a chunk.
+    let mut nodes = [0; 4];
+    for line in record.lines().filter(|line| line.starts_with("cuGraphAdd")) {
+        let graph: usize = line
+            .split(" g")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next())
+            .map(|number| number.parse().expect("a number"))
+            .expect("a graph");
+        nodes[graph] += 1;
+    }
+    assert_eq!(nodes, [0, 1536, 20_000, 24_000 - 1536 - 20_000]);
+    let launches: Vec<_> = record.lines().filter(|line| line.starts_with("cuGraphLaunch")).collect();
+    assert_eq!(launches, ["cuGraphLaunch x1 s4", "cuGraphLaunch x2 s4", "cuGraphLaunch x3 s4"].repeat(2));
+}
+
+/// Where there is one stream to wait for.
+#[test]
+fn the_end_of_a_graph_is_seen_in_a_word() {
+    const WRITES: Stubs = Stubs {
+        folder: concat!(env!("CARGO_TARGET_TMPDIR"), "/recording-stubs-that-write"),
+        flags: &["-DWRITE_VALUE"],
+        ..STUBS
+    };
+    let record = WRITES.record("graphs::the_end_of_a_graph_is_seen_in_a_word", &[], |device| {
+        let x = PinnedBuf::from_slice(device, &[1.0; 2500]).expect("pinned memory");
+        let mut y = PinnedBuf::from_slice(device, &[2.0; 2500]).expect("pinned memory");
+        let mut graph = Saxpy::options(device).graph().build().expect("the pipeline");
+        graph.run(3.0, &x, &mut y).expect("a run");
+        graph.run(3.0, &x, &mut y).expect("the same again");
+        Saxpy::new(device).expect("the pipeline").run(3.0, &x, &mut y).expect("a run on three streams");
+    });
+    let Some(record) = record else { return };
+    let ends = record.lines().filter(|line| {
+        ["cuGraphLaunch", "cuStreamWriteValue32", "cuStreamSynchronize"]
+            .iter()
+            .any(|call| line.starts_with(call))
+    });
+    assert_eq!(
+        ends.collect::<Vec<_>>(),
+        [
+            "cuGraphLaunch x1 s4",
+            "cuStreamWriteValue32 s4 h3 1",
+            "cuGraphLaunch x1 s4",
+            "cuStreamWriteValue32 s4 h3 2",
+            "cuStreamSynchronize s5",
+            "cuStreamSynchronize s6",
+            "cuStreamSynchronize s7",
+        ]
+    );
 }
 
 /// A graph knows the allocations that it copies from and to. Where one is gone, another at its address is not the same.

@@ -2,7 +2,7 @@
 //!
 //! The driver calls on a thread of its own that all streams share, and that may not call the driver. So that thread only
 //! hands a job to a thread of ours ([`pool`]). The stream meanwhile waits for a word of page-locked memory to change
-//! ([`words`]), which our thread writes when the job has returned. What the driver is to call, it may never call: that is
+//! ([`words`](super::words)), which our thread writes when the job has returned. What the driver is to call, it may never call: that is
 //! what [`callbacks`] is about.
 //!
 //! Each stream has a word, which counts the jobs that it has waited for. Where the device cannot wait for memory, the
@@ -10,7 +10,6 @@
 
 mod callbacks;
 mod pool;
-mod words;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +17,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::callbacks::{Owner, Ticket};
 use self::pool::Pool;
-use self::words::{Word, Words};
 use super::api::{Api, NOT_SUPPORTED};
 use super::driver::stream_handle;
+use super::words::{Word, Words};
 use crate::driver::{DriverResult, HostJob, RawStream};
 use crate::error::DriverError;
 use crate::unwind::contain;

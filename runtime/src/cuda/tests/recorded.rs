@@ -1,12 +1,13 @@
 //! The exact calls that the backend makes, from stubs of CUDA's libraries that write them down.
 
+mod ends;
 mod host;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{SAXPY, SOURCE, TAG, kernel, launch};
 use crate::cuda::{Cuda, device_count};
@@ -48,11 +49,14 @@ fn recorded(test: &str, flags: &[&str], variables: &[(&str, &str)], body: fn()) 
 
 /// The folder with the stubs, built on first use.
 fn stubs(flags: &[&str]) -> PathBuf {
-    static PLAIN: OnceLock<PathBuf> = OnceLock::new();
-    let build = |name: &str| {
-        // Beside the test binary, where `cargo clean` finds it.
-        let binary = std::env::current_exe().expect("the test's own path");
-        let folder = binary.with_file_name("recording-stubs").join(name);
+    static BUILT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    // Beside the test binary, where `cargo clean` finds it.
+    let binary = std::env::current_exe().expect("the test's own path");
+    let name = if flags.is_empty() { "plain".to_owned() } else { flags.concat() };
+    let folder = binary.with_file_name("recording-stubs").join(name);
+    // Held until they are there.
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !built.contains(&folder) {
         fs::create_dir_all(&folder).expect("a folder for the stubs");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/stubs");
         for library in ["libcuda", "libnvrtc"] {
@@ -68,12 +72,9 @@ fn stubs(flags: &[&str]) -> PathBuf {
             let finished = folder.join(format!("{library}.so"));
             fs::rename(unfinished, finished).expect("the stub moves into place");
         }
-        folder
-    };
-    match flags {
-        [] => PLAIN.get_or_init(|| build("plain")).clone(),
-        flags => build(&flags.concat()),
+        built.push(folder.clone());
     }
+    folder
 }
 
 /// Unwraps, with the error's own words.

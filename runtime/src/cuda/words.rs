@@ -1,4 +1,4 @@
-//! Words of page-locked memory that streams wait on.
+//! Words of page-locked memory that streams wait on, or write.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{self, CUdeviceptr};
 
-use crate::cuda::api::Api;
+use super::api::Api;
 use crate::driver::DriverResult;
 
 /// What is allocated at a time, in bytes: more words than there are streams.
@@ -64,6 +64,16 @@ impl Words {
         if state.load(word) == waited_for {
             state.free.push(word);
         }
+    }
+
+    /// A word that was taken, to look at.
+    ///
+    /// # Safety
+    /// The words are not closed while anyone looks.
+    pub(super) unsafe fn look_at(&self, word: Word) -> &AtomicU32 {
+        let host = ptr::with_exposed_provenance_mut::<u32>(word.host);
+        // SAFETY: the word is aligned and lies in a page that is live until `close`, says the caller. The host accesses it atomically only; what the device writes is a whole word.
+        unsafe { AtomicU32::from_ptr(host) }
     }
 
     /// Lets the streams go on that wait for this value.
