@@ -76,6 +76,10 @@ impl Refine {
         let y = call.output::<f32>(1, y)?;
         let t = call.device::<f32>(1)?;
         let dx = call.device::<f32>(1)?;
+        call.repeats([
+            ::thalweg::__private::word(turns),
+            ::thalweg::__private::word(refine),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),
             |run| {

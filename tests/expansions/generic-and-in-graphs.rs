@@ -59,6 +59,7 @@ where
         let mut call = pipeline.call();
         let y = call.inout::<T>(K, y)?;
         let dy = call.device::<T>(K)?;
+        call.repeats([::thalweg::__private::word(by)]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {

@@ -51,6 +51,7 @@ impl Transpose {
         let m = call.inout::<f32>(1024, m)?;
         let d_out = call.device::<f32>(1024)?;
         let d_in = call.device::<f32>(1024)?;
+        call.repeats([]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(16),
             |run| {

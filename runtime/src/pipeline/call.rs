@@ -66,6 +66,7 @@ pub(super) struct Room {
     pub(super) host_shapes: Vec<Shape>,
     pub(super) buffers: Vec<BufferShape>,
     pub(super) in_place: Vec<InPlace>,
+    pub(super) words: Vec<u64>,
 }
 
 /// One run being prepared.
@@ -83,13 +84,17 @@ pub struct Call<'p, 'a> {
     per_chunk: bool,
     /// Whether something was.
     pub(super) any_per_chunk: bool,
+    /// The parameters.
+    pub(super) words: Vec<u64>,
+    /// Whether the run follows from them and from its arguments.
+    pub(super) repeats: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
         let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
         // A run gives it back.
-        let Room { host_shapes, buffers, in_place } = std::mem::take(&mut pipeline.room);
+        let Room { host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
         Self {
             pipeline,
             host_shapes,
@@ -101,6 +106,8 @@ impl<'p, 'a> Call<'p, 'a> {
             halo: (0, Edge::Clamp),
             per_chunk: false,
             any_per_chunk: false,
+            words,
+            repeats: false,
         }
     }
 

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::call::{Call, Room};
-use super::functions::Failure;
+use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
+use super::repeat::Given;
 use super::run::Run;
 use super::shape::Shape;
 use super::shared::Shared;
@@ -43,7 +44,17 @@ impl Call<'_, '_> {
         let slots = self.pipeline.depth.min(chunks);
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, mut host_shapes, hosts, mut buffers, shared, mut in_place, .. } = self;
+        let Call {
+            pipeline,
+            mut host_shapes,
+            hosts,
+            mut buffers,
+            shared,
+            mut in_place,
+            mut words,
+            repeats,
+            ..
+        } = self;
         pipeline.staging.reset();
         let slot_bytes = |operation| staged_bytes(operation, &hosts, &host_shapes, chunk);
         let stages =
@@ -66,39 +77,67 @@ impl Call<'_, '_> {
             let ordered = (pipeline.streams.len(), pipeline.events.len());
             graphs.reserve(&pipeline.device, lanes, ordered).map_err(|error| explain(plan, error))?;
         }
-        let recorder = |graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth);
-        let recorder = pipeline.graphs.take_if(|_| records).map(recorder).map(RefCell::new);
-
+        let mut graphs = pipeline.graphs.take_if(|_| records);
+        let graph = graphs.is_some();
         // What the run shares is copied by the plan's first stream.
-        let graphs_only = recorder.is_some() && shared.is_empty();
+        let graphs_only = graph && shared.is_empty();
+        // The simulated device's launches carry what they do, once.
+        let repeats = repeats && graphs_only && cover == Cover::Run && !pipeline.device.is_simulated();
+        let given = Given {
+            words: &words,
+            cut,
+            hosts: &hosts,
+            host_shapes: &host_shapes,
+            buffers: &buffers,
+            in_place: &in_place,
+        };
 
         let start = pipeline.device.driver().clock();
-        let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
-        let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
-        let used = (&*buffers, &*in_place);
-        let graph = recorder.is_some();
-        let resources = (&staging, &symbols);
-        let ahead = if stages { read_ahead(plan, &hosts, &host_shapes) } else { Vec::new() };
-        let queue = recorder.as_ref();
-        let run = Run::new(pipeline, resources, (&hosts, &host_shapes), used, cut, queue, &ahead);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            run.share(&shared)?;
-            body(&run)?;
-            run.finish()
-        }));
-        // Until the device is waited for nothing may unwind past this.
+        // Until the device is waited for nothing may unwind past this, but for what is caught.
         let must_drain = AbortOnUnwind;
+        let repeated = graphs.as_mut().filter(|_| repeats).and_then(|graphs| {
+            // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
+            unsafe { graphs.repeat(&pipeline.device, &given) }
+        });
+        let is_new = repeated.is_none();
+        let (outcome, mut totals, functions) = match repeated {
+            Some((launched, totals)) => {
+                (Ok(launched.map_err(|error| explain(plan, error))), totals, Functions::default())
+            }
+            None => {
+                let recorder = graphs
+                    .take()
+                    .map(|graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth));
+                let recorder = recorder.map(RefCell::new);
+                let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
+                let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
+                let ahead = if stages { read_ahead(plan, &hosts, &host_shapes) } else { Vec::new() };
+                let run = Run::new(pipeline, (&staging, &symbols), &given, recorder.as_ref(), &ahead);
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    run.share(&shared)?;
+                    body(&run)?;
+                    run.finish()
+                }));
+                let (totals, functions) = run.into_parts();
+                graphs = recorder.map(|recorder| recorder.into_inner().into_graphs());
+                pipeline.staging = staging.into_inner();
+                pipeline.symbols = symbols.into_inner();
+                (outcome, totals, functions)
+            }
+        };
+        pipeline.graphs = graphs.or(pipeline.graphs.take());
         let enqueued = pipeline.device.driver().clock();
-        let (mut totals, functions) = run.into_parts();
-        if let Some(recorder) = recorder {
-            pipeline.graphs = Some(recorder.into_inner().into_graphs());
-        }
-        pipeline.staging = staging.into_inner();
-        pipeline.symbols = symbols.into_inner();
         let mut drained = pipeline.drain(graphs_only);
         pipeline.staging.finish(&pipeline.device);
         let failure = functions.finish();
         if let Drained::Clean = drained {
+            if repeats
+                && is_new
+                && !pipeline.symbols.is_any()
+                && let (Ok(Ok(())), Some(graphs)) = (&outcome, &mut pipeline.graphs)
+            {
+                graphs.has_done(&given, &totals);
+            }
             // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
             unsafe { pipeline.staging.flush(&pipeline.device) };
             totals.all_arrived();
@@ -126,7 +165,8 @@ impl Call<'_, '_> {
         host_shapes.clear();
         buffers.clear();
         in_place.clear();
-        pipeline.room = Room { host_shapes, buffers, in_place };
+        words.clear();
+        pipeline.room = Room { host_shapes, buffers, in_place, words };
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let time = pipeline.device.driver().clock().saturating_sub(start);
 

@@ -13,11 +13,21 @@ use crate::graph::{New, Work};
 use crate::plan::{BufferKind, Distance, OperationKind, Plan};
 
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
-const GRAPH_NODES: usize = 20_000;
+const MOST_NODES: usize = 20_000;
 
-/// Likewise the first of a run: the device begins with it while the host records the next one. On an H200 512 chunks of two
-/// copies and a kernel keep the device busy for 2.5 ms, in which the host records 5,000 more.
-const FIRST_GRAPH_NODES: usize = 1_536;
+/// Likewise the first of a run: the device begins with it while the host records the next one.
+const FIRST_NODES: usize = 768;
+
+/// Each that follows may have so many times as many. A chunk of two copies and a kernel takes an H200 4.9 us, the host 3.7 us to
+/// launch and 0.25 us to record: what is left over for recording is a fifth of the time that all graphs before take, and would
+/// do for nearly four times as many chunks.
+const GROWTH: usize = 3;
+
+/// How many nodes the graph of a run has that is launched after so many others.
+fn most_nodes(position: usize) -> usize {
+    let growth = u32::try_from(position).ok().and_then(|position| GROWTH.checked_pow(position));
+    growth.map_or(MOST_NODES, |growth| FIRST_NODES.saturating_mul(growth).min(MOST_NODES))
+}
 
 /// The operation of a launch's tag: it is none of the plan's.
 const NO_OPERATION: u32 = u32::MAX;
@@ -89,7 +99,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(device: &Device, graphs: Box<Graphs>, cover: Cover, depth: usize) -> Self {
+    pub(super) fn new(device: &Device, mut graphs: Box<Graphs>, cover: Cover, depth: usize) -> Self {
+        graphs.done = None;
         Self {
             device: device.clone(),
             simulated: device.is_simulated(),
@@ -106,7 +117,8 @@ impl Recorder {
         }
     }
 
-    pub(super) fn into_graphs(self) -> Box<Graphs> {
+    pub(super) fn into_graphs(mut self) -> Box<Graphs> {
+        self.graphs.launched = self.position;
         self.graphs
     }
 
@@ -118,8 +130,7 @@ impl Recorder {
     /// Whether what was recorded is to be launched before anything of another chunk.
     pub(super) fn is_full(&self) -> bool {
         match self.cover {
-            Cover::Run if self.position == 0 => self.graphs.recorded.len() >= FIRST_GRAPH_NODES,
-            Cover::Run => self.graphs.recorded.len() >= GRAPH_NODES,
+            Cover::Run => self.graphs.recorded.len() >= most_nodes(self.position),
             Cover::Chunk { .. } => true,
         }
     }
@@ -237,7 +248,7 @@ impl Recorder {
         let Self { device, cover, graphs, bodies, position, .. } = self;
         let driver = device.driver();
         let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
-        let Graphs { lanes, retired, recorded } = &mut **graphs;
+        let Graphs { lanes, retired, recorded, .. } = &mut **graphs;
         let lane = &mut lanes[self.lane];
         let stream = lane.stream.raw;
         // Out of its place until it is launched: what fails on the way is not used again.

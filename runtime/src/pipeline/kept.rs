@@ -1,6 +1,7 @@
 //! [`Graphs`]: the graphs of a pipeline, kept from run to run.
 
 use super::recorded::Recorded;
+use super::repeat::Done;
 use crate::device::Device;
 use crate::driver::{DriverResult, RawGraph};
 use crate::graph::Recording;
@@ -33,7 +34,7 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Whether all memory that the graph knows is still what it was.
-    fn is_fresh(&mut self, device: &Device) -> bool {
+    pub(super) fn is_fresh(&mut self, device: &Device) -> bool {
         // Before the question: what is freed in between is asked for again the next time.
         let frees = device.driver().frees();
         if frees == self.frees {
@@ -76,6 +77,10 @@ pub(super) struct Graphs {
     pub(super) retired: Vec<Graph>,
     /// Of the run; empty between runs.
     pub(super) recorded: Recorded,
+    /// How many the run has launched on its lane so far, or the run before.
+    pub(super) launched: usize,
+    /// The run before, if it went well and the next one may do the same.
+    pub(super) done: Option<Done>,
 }
 
 impl Graphs {

@@ -8,6 +8,7 @@ use super::functions::Functions;
 use super::graph::Recorder;
 use super::in_place::InPlace;
 use super::queue::{Numbered, Queue};
+use super::repeat::Given;
 use super::ring::Ring;
 use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
@@ -88,7 +89,7 @@ struct Current {
 }
 
 /// What a run has done so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Totals {
     pub(super) to_device: u64,
     pub(super) to_host: u64,
@@ -103,12 +104,11 @@ impl<'r> Run<'r> {
     pub(super) fn new(
         pipeline: &'r Pipeline,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
-        (hosts, host_shapes): (&'r [HostSource<'r>], &'r [Shape]),
-        buffers: (&'r [BufferShape], &'r [InPlace]),
-        cut: Cut,
+        given: &Given<'r>,
         recorder: Option<&'r RefCell<Recorder>>,
         read_ahead: &'r [(usize, usize)],
     ) -> Self {
+        let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
         let Pipeline { device, plan, depth, spread, stream_start, streams, events, ring, states, .. } =
             pipeline;
         Self {
@@ -120,8 +120,8 @@ impl<'r> Run<'r> {
             ring,
             hosts,
             host_shapes,
-            buffers: buffers.0,
-            in_place: buffers.1,
+            buffers,
+            in_place,
             functions: RefCell::default(),
             staging,
             symbols,

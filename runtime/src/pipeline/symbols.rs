@@ -34,6 +34,11 @@ impl Symbols {
         self.modules.iter().filter(|bound| bound.copying).filter_map(|bound| bound.module.stream.as_ref())
     }
 
+    /// Whether launches give values to variables.
+    pub(super) fn is_any(&self) -> bool {
+        !self.modules.is_empty()
+    }
+
     /// The run is over and has drained.
     pub(super) fn rest(&mut self) {
         for bound in &mut self.modules {

@@ -1,7 +1,11 @@
 //! [`Block`]: bytes from the process's allocator, standing in for device memory and pinned memory.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
+use std::slice;
+
+use rayon::prelude::*;
 
 /// What a new block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +18,9 @@ pub(super) enum Fill {
 /// Blocks above this many bytes are zero whatever the fill. The pages of such blocks, and of all that are to be zero, are
 /// untouched: the operating system finds memory for them only where they are used, as far as they are used.
 const UNTOUCHED: usize = 256 << 20;
+
+/// What one thread poisons at a time. That finds memory for the pages, too, which takes longer than writing them.
+const PIECE: usize = 1 << 20;
 
 /// One allocation of the process, freed when it is dropped.
 #[derive(Debug)]
@@ -37,8 +44,15 @@ impl Block {
         let layout = Layout::from_size_align(bytes.max(1), align).ok()?;
         // SAFETY: the layout's size is not 0.
         let base = NonNull::new(unsafe { alloc(layout) })?;
-        // SAFETY: `base` is a new allocation of that many bytes.
-        unsafe { base.write_bytes(0xFF, layout.size()) };
+        // SAFETY: `base` is a new allocation of that many bytes, which need no value yet.
+        let bytes =
+            unsafe { slice::from_raw_parts_mut(base.as_ptr().cast::<MaybeUninit<u8>>(), layout.size()) };
+        let poison = MaybeUninit::new(0xFF);
+        if bytes.len() > PIECE {
+            bytes.par_chunks_mut(PIECE).for_each(|piece| piece.fill(poison));
+        } else {
+            bytes.fill(poison);
+        }
         Some(Self { base, layout, start: base })
     }
 

@@ -6,6 +6,7 @@
 mod names;
 mod operations;
 mod plan;
+mod repeats;
 mod run;
 mod stub;
 

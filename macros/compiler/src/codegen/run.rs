@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 
 use super::names::{Names, hygienic, placed};
 use super::operations::{self, at};
+use super::repeats::repeats;
 use super::{Context, chunk_size, per_item};
 use crate::resolve::{Argument, BufferKind, Edge, Halo, HostKind, Memory, Shape, StageId};
 
@@ -78,6 +79,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     let events = (!events.is_empty()).then(|| quote_spanned!(site=> let [#(#events),*] = #run.events();));
     let stages = (0..program.stages.len()).map(|index| operations::stage(cx, StageId(index)));
     let size = chunk_size(cx);
+    let repeats = repeats(cx);
     // The struct's field keeps its name; the local makes way where the user's data is called so.
     let field = Ident::new("pipeline", site);
     let field = if *pipeline == field {
@@ -101,6 +103,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             let mut #call = #pipeline.call();
             #(#hosts)*
             #(#buffers)*
+            #repeats
             #call.run(#size, |#run| {
                 let [#(#streams),*] = #run.streams();
                 #events
