@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
 
 use super::call::{Call, Room};
+use super::cut::Cut;
 use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
 use super::repeat::Given;
-use super::run::Run;
+use super::run::{Run, Totals};
 use super::shape::Shape;
 use super::shared::Shared;
 use super::{ChunkSize, Drained, explain, place_of};
@@ -36,27 +38,43 @@ impl Call<'_, '_> {
         if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
-        self.check_copies()?;
-        let items = self.items();
         let cut = self.cut(chunk)?;
+        let enqueued = match self.again(cut) {
+            Some(enqueued) => enqueued,
+            None => self.enqueue(cut, body)?,
+        };
+        self.finish(cut, enqueued)
+    }
+
+    /// Launches the graphs of the run before, if this one is like that.
+    fn again(&mut self, cut: Cut) -> Option<Enqueued> {
+        if !self.repeats || !self.shared.is_empty() {
+            return None;
+        }
+        let Call { pipeline, words, hosts, host_shapes, buffers, in_place, .. } = self;
+        let given = Given { words, cut, hosts, host_shapes, buffers, in_place };
+        let start = pipeline.device.driver().clock();
+        // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
+        let (launched, totals) = unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, &given) }?;
+        let must_drain = AbortOnUnwind;
+        let outcome = Ok(launched.map_err(|error| explain(pipeline.plan, error)));
+        let functions = Functions::default();
+        let (graph, graphs_only, repeats) = (true, true, false);
+        Some(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeats, must_drain })
+    }
+
+    /// Prepares the run's memory, and lets `body` enqueue every chunk.
+    fn enqueue(&mut self, cut: Cut, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Enqueued> {
+        self.check_copies()?;
         let (chunk, chunks) = (cut.largest(), cut.chunks());
         self.check_per_chunk(chunks)?;
         let slots = self.pipeline.depth.min(chunks);
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         self.reserve_ring(chunk, slots, true)?;
-        let Call {
-            pipeline,
-            mut host_shapes,
-            hosts,
-            mut buffers,
-            shared,
-            mut in_place,
-            mut words,
-            repeats,
-            ..
-        } = self;
+        let Call { pipeline, host_shapes, hosts, shared, .. } = &mut *self;
+        let plan = pipeline.plan;
         pipeline.staging.reset();
-        let slot_bytes = |operation| staged_bytes(operation, &hosts, &host_shapes, chunk);
+        let slot_bytes = |operation| staged_bytes(operation, hosts, host_shapes, chunk);
         let stages =
             !hosts.is_empty() && plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
         if stages {
@@ -77,66 +95,74 @@ impl Call<'_, '_> {
             let ordered = (pipeline.streams.len(), pipeline.events.len());
             graphs.reserve(&pipeline.device, lanes, ordered).map_err(|error| explain(plan, error))?;
         }
-        let mut graphs = pipeline.graphs.take_if(|_| records);
+        let graphs = pipeline.graphs.take_if(|_| records);
         let graph = graphs.is_some();
         // What the run shares is copied by the plan's first stream.
         let graphs_only = graph && shared.is_empty();
-        // The simulated device's launches carry what they do, once.
-        let repeats = repeats && graphs_only && cover == Cover::Run && !pipeline.device.is_simulated();
-        let given = Given {
-            words: &words,
-            cut,
-            hosts: &hosts,
-            host_shapes: &host_shapes,
-            buffers: &buffers,
-            in_place: &in_place,
-        };
+        let recorder = graphs.map(|graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth));
+        let recorder = recorder.map(RefCell::new);
 
         let start = pipeline.device.driver().clock();
-        // Until the device is waited for nothing may unwind past this, but for what is caught.
+        let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
+        let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
+        let ahead = if stages { read_ahead(plan, hosts, host_shapes) } else { Vec::new() };
+        let given = self.given(cut);
+        let run = Run::new(self.pipeline, (&staging, &symbols), &given, recorder.as_ref(), &ahead);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run.share(&self.shared)?;
+            body(&run)?;
+            run.finish()
+        }));
+        // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
-        let repeated = graphs.as_mut().filter(|_| repeats).and_then(|graphs| {
-            // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
-            unsafe { graphs.repeat(&pipeline.device, &given) }
-        });
-        let is_new = repeated.is_none();
-        let (outcome, mut totals, functions) = match repeated {
-            Some((launched, totals)) => {
-                (Ok(launched.map_err(|error| explain(plan, error))), totals, Functions::default())
-            }
-            None => {
-                let recorder = graphs
-                    .take()
-                    .map(|graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth));
-                let recorder = recorder.map(RefCell::new);
-                let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
-                let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
-                let ahead = if stages { read_ahead(plan, &hosts, &host_shapes) } else { Vec::new() };
-                let run = Run::new(pipeline, (&staging, &symbols), &given, recorder.as_ref(), &ahead);
-                let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    run.share(&shared)?;
-                    body(&run)?;
-                    run.finish()
-                }));
-                let (totals, functions) = run.into_parts();
-                graphs = recorder.map(|recorder| recorder.into_inner().into_graphs());
-                pipeline.staging = staging.into_inner();
-                pipeline.symbols = symbols.into_inner();
-                (outcome, totals, functions)
-            }
+        let (totals, functions) = run.into_parts();
+        let pipeline = &mut *self.pipeline;
+        if let Some(recorder) = recorder {
+            pipeline.graphs = Some(recorder.into_inner().into_graphs());
+        }
+        pipeline.staging = staging.into_inner();
+        pipeline.symbols = symbols.into_inner();
+        // The simulated device's launches carry what they do, once; and variables are given their values before a launch.
+        let one_by_one = pipeline.device.is_simulated() || pipeline.symbols.is_any();
+        let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one;
+        Ok(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeats, must_drain })
+    }
+
+    /// Waits until the device is done with what was enqueued, and puts everything back in its place.
+    fn finish(self, cut: Cut, enqueued: Enqueued) -> Result<Report> {
+        let Enqueued { start, outcome, mut totals, functions, graph, graphs_only, repeats, must_drain } =
+            enqueued;
+        let items = self.items();
+        let Call { pipeline, mut host_shapes, hosts, mut buffers, shared, mut in_place, mut words, .. } =
+            self;
+        let plan = pipeline.plan;
+        // While the device is at work.
+        let [on_device, pinned] = pipeline.ring.held();
+        let mut report = Report {
+            pipeline: plan.pipeline,
+            device: pipeline.device.name().to_owned(),
+            items,
+            chunks: cut.chunks(),
+            chunk: cut.largest(),
+            depth: pipeline.depth,
+            graph,
+            bytes_to_device: 0,
+            bytes_to_host: 0,
+            bytes_staged: 0,
+            device_memory: on_device as u64,
+            pinned_memory: (pinned + pipeline.staging.held()) as u64,
+            enqueuing: pipeline.device.driver().clock().saturating_sub(start),
+            time: Duration::ZERO,
+            simulated: pipeline.device.is_simulated(),
         };
-        pipeline.graphs = graphs.or(pipeline.graphs.take());
-        let enqueued = pipeline.device.driver().clock();
         let mut drained = pipeline.drain(graphs_only);
         pipeline.staging.finish(&pipeline.device);
         let failure = functions.finish();
         if let Drained::Clean = drained {
-            if repeats
-                && is_new
-                && !pipeline.symbols.is_any()
-                && let (Ok(Ok(())), Some(graphs)) = (&outcome, &mut pipeline.graphs)
-            {
-                graphs.has_done(&given, &totals);
+            if let (true, Ok(Ok(())), Some(graphs)) = (repeats, &outcome, &mut pipeline.graphs) {
+                let (hosts, host_shapes, buffers, in_place) = (&hosts, &host_shapes, &buffers, &in_place);
+                graphs
+                    .has_done(&Given { words: &words, cut, hosts, host_shapes, buffers, in_place }, &totals);
             }
             // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
             unsafe { pipeline.staging.flush(&pipeline.device) };
@@ -168,33 +194,38 @@ impl Call<'_, '_> {
         words.clear();
         pipeline.room = Room { host_shapes, buffers, in_place, words };
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
-        let time = pipeline.device.driver().clock().saturating_sub(start);
+        report.time = pipeline.device.driver().clock().saturating_sub(start);
 
-        let [on_device, pinned] = pipeline.ring.held();
         let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
         if let Some(error) = first_error(plan, outcome, drained, failure) {
             return Err(error.with_complete(totals.complete(plan, lacking, cut)));
         }
-        let report = Report {
-            pipeline: plan.pipeline,
-            device: pipeline.device.name().to_owned(),
-            items,
-            chunks,
-            chunk,
-            depth: pipeline.depth,
-            graph,
-            bytes_to_device: totals.to_device,
-            bytes_to_host: totals.to_host,
-            bytes_staged: totals.staged,
-            device_memory: on_device as u64,
-            pinned_memory: (pinned + pipeline.staging.held()) as u64,
-            enqueuing: enqueued.saturating_sub(start),
-            time,
-            simulated: pipeline.device.is_simulated(),
-        };
+        (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
+        report.bytes_staged = totals.staged;
         pipeline.learn(&report);
         Ok(report)
     }
+
+    fn given(&self, cut: Cut) -> Given<'_> {
+        let Call { words, hosts, host_shapes, buffers, in_place, .. } = self;
+        Given { words, cut, hosts, host_shapes, buffers, in_place }
+    }
+}
+
+/// What a run has enqueued. The device may be at work on it.
+struct Enqueued {
+    /// When that began.
+    start: Duration,
+    outcome: std::thread::Result<Result<()>>,
+    totals: Totals,
+    functions: Functions,
+    /// Whether there are graphs.
+    graph: bool,
+    /// Whether there is nothing else.
+    graphs_only: bool,
+    /// Whether the next run may launch the same graphs.
+    repeats: bool,
+    must_drain: AbortOnUnwind,
 }
 
 /// Ends the process if it is dropped: the only way left to keep the device from memory that is about to be freed.
