@@ -239,10 +239,11 @@ impl<'p, 'a> Call<'p, 'a> {
             // How many chunks there are is not known yet.
             return Ok(());
         }
-        if !len.is_multiple_of(per_item) {
+        // Mostly there is nothing to divide, which takes as long as all the rest.
+        let items = if per_item == 1 { len } else { len / per_item };
+        if items * per_item != len {
             return Err(ErrorKind::Shape { host, len, per_item });
         }
-        let items = len / per_item;
         match self.items {
             Some((other_items, other)) if other_items != items => {
                 Err(ErrorKind::Length { host, items, other, other_items })

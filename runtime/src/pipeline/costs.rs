@@ -27,9 +27,9 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// `depth` slots should fit the device's second-level cache, with something left for what the kernels use besides: then
-    /// what was just copied is read from there.
-    pub(super) fn new(plan: &Plan, spec: &Spec, depth: usize) -> Self {
+    /// `slots`: how many of the largest slot's size the ring has of them, counting all buffers. Two thirds of it should fit the
+    /// device's second-level cache: what was just copied is then read from there. The rest is being copied, or was.
+    pub(super) fn new(plan: &Plan, spec: &Spec, slots: usize) -> Self {
         let is =
             |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
         let to_device =
@@ -47,7 +47,7 @@ impl Costs {
             (false, false) => spec.memory_rate,
         };
         let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
-        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache / 4 * 3 / depth };
+        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache.saturating_mul(3) / 2 / slots.max(1) };
         // A rate that is none is no limit. An infinite one would make no number of no time.
         let rate = if rate > 0.0 { rate.min(f64::MAX) } else { f64::MAX };
         let chunk = (rate * enqueuing(plan, spec)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
@@ -159,7 +159,7 @@ mod tests {
     const COPIES: Plan = Plan { operations: &[OPERATION, KERNEL, DOWN], ..NO_PLAN };
 
     fn bytes(plan: &Plan, spec: &Spec, total: usize) -> (usize, usize) {
-        let costs = Costs::new(plan, spec, 3);
+        let costs = Costs::new(plan, spec, 6);
         (costs.bytes(total), costs.most)
     }
 
@@ -179,12 +179,17 @@ mod tests {
         let kernel = Plan { operations: &[KERNEL], ..NO_PLAN };
         assert_eq!(bytes(&kernel, &spec, 0).0, MOST_PER_CHUNK as usize);
         // Whatever the ring, no more than is known to be good.
-        for (cache, depth, most) in
-            [(50 << 20, 3, 12), (50 << 20, 6, 6), (4 << 20, 3, 4), (0, 3, 16), (u64::MAX, 1, 16)]
-        {
+        for (cache, slots, most) in [
+            (50 << 20, 6, 12),
+            (60 << 20, 12, 7),
+            (50 << 20, 3, 16),
+            (4 << 20, 6, 4),
+            (0, 6, 16),
+            (u64::MAX, 0, 16),
+        ] {
             let mut spec = Spec::h200();
             spec.cache = cache;
-            assert_eq!(Costs::new(&COPIES, &spec, depth).most >> 20, most, "{cache} {depth}");
+            assert_eq!(Costs::new(&COPIES, &spec, slots).most >> 20, most, "{cache} {slots}");
         }
     }
 

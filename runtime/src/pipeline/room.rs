@@ -35,7 +35,11 @@ impl Call<'_, '_> {
             return Ok(Cut::even(items, chunk));
         }
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
-        let costs = Costs::new(plan, device.calibration(), *depth);
+        let costs = Costs::new(
+            plan,
+            device.calibration(),
+            self.bytes_in_ring().saturating_mul(*depth).div_ceil(item),
+        );
         let most = match staged {
             false => costs.most,
             true if device.is_simulated() => SIMULATED_SLOT_BYTES,
@@ -57,6 +61,13 @@ impl Call<'_, '_> {
         let shapes = self.host_shapes.iter().chain(buffers.map(|buffer| &buffer.shape));
         let by_item = shapes.filter(|shape| !shape.per_chunk);
         by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1)
+    }
+
+    /// Bytes that the ring has for an item of one chunk, in all its buffers together.
+    fn bytes_in_ring(&self) -> usize {
+        let ring = self.buffers.iter().filter(|buffer| matches!(buffer.place, BufferPlace::Ring));
+        let by_item = ring.filter(|buffer| !buffer.shape.per_chunk);
+        by_item.fold(0, |sum: usize, buffer| sum.saturating_add(buffer.shape.bytes()))
     }
 
     /// Items in a chunk, before the number of items is looked at.
