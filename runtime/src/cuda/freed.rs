@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Frees that are remembered.
@@ -9,37 +10,34 @@ const REMEMBERED: usize = 64;
 
 /// The latest frees.
 #[derive(Debug, Default)]
-pub(super) struct Freed(Mutex<Latest>);
-
-#[derive(Debug, Default)]
-struct Latest {
-    /// Of all time.
-    count: u64,
-    ranges: VecDeque<Range<u64>>,
+pub(super) struct Freed {
+    latest: Mutex<VecDeque<Range<u64>>>,
+    /// Of all time. Written under the lock; each launch of a graph reads it.
+    count: AtomicU64,
 }
 
 impl Freed {
-    fn latest(&self) -> MutexGuard<'_, Latest> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn latest(&self) -> MutexGuard<'_, VecDeque<Range<u64>>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that memory is about to be freed.
     pub(super) fn note(&self, range: Range<u64>) {
         let mut latest = self.latest();
-        latest.count += 1;
-        latest.ranges.truncate(REMEMBERED - 1);
-        latest.ranges.push_front(range);
+        latest.truncate(REMEMBERED - 1);
+        latest.push_front(range);
+        self.count.fetch_add(1, Ordering::Release);
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.latest().count
+        self.count.load(Ordering::Acquire)
     }
 
     /// What was freed since there were so many frees; `None` if that is no longer known.
     pub(super) fn since(&self, count: u64) -> Option<Vec<Range<u64>>> {
         let latest = self.latest();
-        let new = usize::try_from(latest.count.saturating_sub(count)).ok()?;
-        (new <= latest.ranges.len()).then(|| latest.ranges.iter().take(new).cloned().collect())
+        let new = usize::try_from(self.count().saturating_sub(count)).ok()?;
+        (new <= latest.len()).then(|| latest.iter().take(new).cloned().collect())
     }
 }
 

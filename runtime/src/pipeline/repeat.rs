@@ -1,7 +1,8 @@
 //! Runs like the one before, in graph mode: what that one launched is launched again, and nothing is recorded.
 //!
 //! What a run enqueues follows from its parameters, its arguments and how it is cut. Where the generated code says that this
-//! is all (no function of the user's is asked), they are all that has to be compared.
+//! is all (no function of the user's is asked), they are all that has to be compared. Whatever it says, what is launched
+//! again accesses only what it did the last time: arguments that are compared, and a ring of which nothing was freed.
 
 use super::call::Call;
 use super::cut::Cut;
@@ -10,7 +11,7 @@ use super::kept::{Graphs, Kept};
 use super::run::Totals;
 use super::shape::{BufferShape, Shape};
 use crate::device::Device;
-use crate::driver::DriverResult;
+use crate::driver::{DevicePtr, DriverResult};
 use crate::memory::{HostMemory, HostSource, NO_OPERATION};
 
 /// A parameter as a word.
@@ -42,18 +43,17 @@ pub(super) struct Given<'g> {
     pub(super) in_place: &'g [InPlace],
 }
 
-/// Where an argument is, its bytes, and whether the run may write it.
-type Argument = (usize, usize, bool);
+/// Where an argument is, its length, and whether the run may write it.
+type Argument = (DevicePtr, usize, bool);
 
 impl Given<'_> {
     fn arguments(&self) -> impl Iterator<Item = Argument> {
         let host = |host: &HostSource<'_>| match &host.memory {
-            HostMemory::Pinned(range) => (range.ptr().addr(), range.bytes(), host.writable),
-            // There are none: they are staged, chunk by chunk.
-            HostMemory::Pageable(at) => (at.addr(), usize::MAX, host.writable),
+            HostMemory::Pinned(range) => (range.device_ptr(), host.len, host.writable),
+            // There was none.
+            HostMemory::Pageable(_) => (DevicePtr(0), usize::MAX, host.writable),
         };
-        // Where they are, the buffers say.
-        let in_place = |data: &InPlace| (0, data.len, data.writable);
+        let in_place = |data: &InPlace| (data.ptr(), data.len, data.writable);
         self.hosts.iter().map(host).chain(self.in_place.iter().map(in_place))
     }
 }
@@ -64,21 +64,17 @@ pub(super) struct Done {
     words: Vec<u64>,
     cut: Cut,
     arguments: Vec<Argument>,
-    host_shapes: Vec<Shape>,
-    buffers: Vec<BufferShape>,
     totals: Totals,
     /// It has launched so many graphs, on the first lane.
     graphs: usize,
 }
 
 impl Done {
+    /// Shapes follow from the parameters. There are as many arguments as the plan has, each time.
     fn is(&self, given: &Given<'_>) -> bool {
-        // As many as the plan has, each time.
         self.words == given.words
             && self.cut == given.cut
             && self.arguments.iter().zip(given.arguments()).all(|(done, given)| *done == given)
-            && self.host_shapes == given.host_shapes
-            && self.buffers == given.buffers
     }
 }
 
@@ -89,8 +85,6 @@ impl Graphs {
             words: given.words.to_vec(),
             cut: given.cut,
             arguments: given.arguments().collect(),
-            host_shapes: given.host_shapes.to_vec(),
-            buffers: given.buffers.to_vec(),
             totals: totals.clone(),
             graphs: self.launched,
         });

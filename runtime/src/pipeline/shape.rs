@@ -53,7 +53,7 @@ pub enum Edge {
 }
 
 /// One item of an argument or a buffer, as a call has checked it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     /// Bytes of one element.
     pub(super) element: usize,
@@ -104,7 +104,7 @@ impl Shape {
 }
 
 /// Where a buffer's memory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum BufferPlace {
     /// In the ring, on the device.
     Ring,
@@ -119,7 +119,7 @@ pub(super) enum BufferPlace {
 }
 
 /// A buffer of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct BufferShape {
     pub(super) shape: Shape,
     pub(super) place: BufferPlace,

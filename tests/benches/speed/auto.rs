@@ -1,6 +1,6 @@
 //! What `auto` chooses, against every chunk and depth that one might choose by hand.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -133,8 +133,10 @@ const MIB: usize = 1 << 18;
 /// Of the largest buffer's slot, in MiB.
 const CHUNKS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 const DEPTHS: [usize; 4] = [2, 3, 4, 6];
-/// Timed runs of each choice, twice.
+/// Timed runs of each choice, twice, and more of short ones.
 const TURNS: usize = 2;
+/// Runs for so long come before the timed ones.
+const WARM_UP: Duration = Duration::from_millis(10);
 
 /// Times auto and every other choice. `build` takes the items of a chunk and the depth.
 fn compare<P>(
@@ -151,12 +153,18 @@ fn compare<P>(
     for _ in 0..2 {
         for (choice, seconds) in choices.iter().zip(&mut seconds) {
             let mut pipeline = build(choice.map(|(mib, depth)| ((mib << 20) / item_bytes, depth)))?;
-            for turn in 0..=TURNS {
+            // Not the one that comes first is to wake everything up.
+            let begun = Instant::now();
+            while begun.elapsed() < WARM_UP {
+                run(&mut pipeline)?;
+            }
+            let begun = Instant::now();
+            let mut turns = 0;
+            while turns < TURNS || begun.elapsed() < WARM_UP {
                 let start = Instant::now();
                 run(&mut pipeline)?;
-                if turn > 0 {
-                    seconds.push(start.elapsed().as_secs_f64());
-                }
+                seconds.push(start.elapsed().as_secs_f64());
+                turns += 1;
             }
         }
     }

@@ -8,7 +8,7 @@ use syn::{Expr, ExprCall, ExprMethodCall, Path, Stmt, Type};
 use super::Context;
 use super::names::hygienic;
 use super::run::private;
-use crate::resolve::{OperationKind, Program};
+use crate::resolve::{OperationKind, Program, Shape};
 
 /// Methods of numbers. What else is called may be the user's, and depend on anything.
 const METHODS: [&str; 23] = [
@@ -60,6 +60,9 @@ fn known(program: &Program) -> Option<Vec<&Ident>> {
     let parameters = program.params.iter().map(|param| is_primitive(&param.ty).then_some(&param.name));
     let mut known = Known(true);
     program.expressions().into_iter().for_each(|expr| known.visit_expr(expr));
+    let shapes = program.hosts.iter().map(|host| &host.shape);
+    let shapes = shapes.chain(program.buffers.iter().map(|buffer| &buffer.shape));
+    shapes.flat_map(Shape::exprs).for_each(|expr| known.visit_expr(expr));
     if known.0 { parameters.collect() } else { None }
 }
 
