@@ -21,18 +21,24 @@ pub struct Report {
     pub depth: usize,
     /// Whether its operations were launched as CUDA graphs.
     pub graph: bool,
+    /// Whether these were the graphs of the run before, launched again: the run was given the same, so that nothing was
+    /// recorded. On GPUs only.
+    pub repeated: bool,
+    /// Whether stages of kernels that name no stream had one for each slot, as earlier runs had suggested.
+    pub stream_per_slot: bool,
     /// Bytes copied from host to device; what is used in place is not copied.
     pub bytes_to_device: u64,
     /// Bytes copied from device to host.
     pub bytes_to_host: u64,
     /// How many of those bytes, both ways together, were staged by the CPU because the host memory is pageable.
     pub bytes_staged: u64,
-    /// Bytes of device memory that the pipeline holds for its slots and for what its runs share, from this run on.
+    /// Bytes of device memory that the pipeline holds for its slots and for what its runs share. It keeps them until it is
+    /// dropped, as many as the largest of its runs took.
     pub device_memory: u64,
-    /// Bytes of page-locked host memory that the pipeline holds: for staging, and for `host` scratch.
+    /// Bytes of page-locked host memory that the pipeline likewise holds: for staging, and for `host` scratch.
     pub pinned_memory: u64,
     /// From the first call until the last operation was enqueued: what the host was busy with, copies and waits for staging
-    /// included.
+    /// included. Virtual time on the simulated device.
     pub enqueuing: Duration,
     /// From the first call to the last result: real time on a GPU, virtual time on the simulated device.
     pub time: Duration,
@@ -58,7 +64,7 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pipeline, device, items, chunks, chunk, depth, graph, .. } = self;
+        let Self { pipeline, device, items, chunks, chunk, depth, graph, repeated, .. } = self;
         let plural = |n: usize| if n == 1 { "" } else { "s" };
         write!(f, "{pipeline} on {device}: ")?;
         match chunks {
@@ -69,12 +75,25 @@ impl fmt::Display for Report {
                 write!(f, "{items} item{of_items} in {chunks} chunk{of_chunks} of {even}{chunk}")?;
             }
         }
-        writeln!(f, ", depth {depth}{}", if *graph { ", in graphs" } else { "" })?;
+        let graphs = match (graph, repeated) {
+            (true, true) => ", in graphs, as before",
+            (true, false) => ", in graphs",
+            (false, _) => "",
+        };
+        writeln!(f, ", depth {depth}{graphs}")?;
+        let seconds = self.time.as_secs_f64();
+        if seconds < 1e-4 {
+            write!(f, "  {:.1} us", seconds * 1e6)?;
+        } else {
+            write!(f, "  {:.3} ms", seconds * 1e3)?;
+        }
+        write!(f, "{}", if self.simulated { " (virtual time)" } else { "" })?;
+        if (self.bytes_to_device, self.bytes_to_host) == (0, 0) {
+            return write!(f, ", nothing copied");
+        }
         writeln!(
             f,
-            "  {:.3} ms{}, {:.1} GB/s to the device, {:.1} GB/s back",
-            self.time.as_secs_f64() * 1e3,
-            if self.simulated { " (virtual time)" } else { "" },
+            ", {:.1} GB/s to the device, {:.1} GB/s back",
             self.bandwidth_to_device() / 1e9,
             self.bandwidth_to_host() / 1e9,
         )?;
@@ -115,6 +134,8 @@ mod tests {
             chunk,
             depth: 3,
             graph: false,
+            repeated: false,
+            stream_per_slot: false,
             bytes_to_device: 0,
             bytes_to_host: 0,
             bytes_staged: 0,
@@ -132,10 +153,43 @@ mod tests {
                 Report { graph: true, ..report(0, 0, 1) },
                 "Saxpy on simulated H200: no items, depth 3, in graphs",
             ),
+            (
+                Report { graph: true, repeated: true, ..report(0, 0, 1) },
+                "Saxpy on simulated H200: no items, depth 3, in graphs, as before",
+            ),
         ] {
-            let text = report.to_string();
-            let rest = "  0.000 ms (virtual time), 0.0 GB/s to the device, 0.0 GB/s back\n  0 B to the device, 0 B back";
-            assert_eq!(text, format!("{said}\n{rest}"));
+            assert_eq!(report.to_string(), format!("{said}\n  0.0 us (virtual time), nothing copied"));
+        }
+    }
+
+    #[test]
+    fn times_and_rates_have_units_that_suit_them() {
+        let report = |micros, bytes| Report {
+            pipeline: "P",
+            device: "a GPU".to_owned(),
+            items: 1,
+            chunks: 1,
+            chunk: 1,
+            depth: 1,
+            graph: false,
+            repeated: false,
+            stream_per_slot: false,
+            bytes_to_device: bytes,
+            bytes_to_host: bytes,
+            bytes_staged: 0,
+            device_memory: 0,
+            pinned_memory: 0,
+            enqueuing: Duration::ZERO,
+            time: Duration::from_micros(micros),
+            simulated: false,
+        };
+        let copied = "0.1 GB/s to the device, 0.1 GB/s back\n  4.0 KiB to the device, 4.0 KiB back";
+        for (report, said) in [
+            (report(80, 0), "80.0 us, nothing copied".to_owned()),
+            (report(80, 4096), format!("80.0 us, {copied}")),
+            (report(2000, 0), "2.000 ms, nothing copied".to_owned()),
+        ] {
+            assert_eq!(report.to_string(), format!("P on a GPU: 1 item in 1 chunk of 1, depth 1\n  {said}"));
         }
     }
 }

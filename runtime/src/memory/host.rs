@@ -41,7 +41,7 @@ pub trait Output<'a, T: Pod>: sealed::Sealed {
 
 /// An [`Input`] that is declared `pinned`: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
 #[diagnostic::on_unimplemented(
-    message = "an `input` is declared `pinned`, but a `{Self}` is pageable",
+    message = "an `input` is declared `pinned`, but a `{Self}` is not page-locked",
     label = "expected `&PinnedBuf<{T}>`",
     note = "the GPU cannot copy pageable memory asynchronously",
     note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged",
@@ -51,17 +51,17 @@ pub trait PinnedInput<'a, T: Pod>: Input<'a, T> {}
 
 /// An [`InOut`] that is declared `pinned`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
-    message = "an `inout` is declared `pinned`, but a `{Self}` is pageable",
+    message = "an `inout` is declared `pinned`, but a `{Self}` is not page-locked",
     label = "expected `&mut PinnedBuf<{T}>`",
     note = "the GPU cannot copy pageable memory asynchronously",
     note = "allocate it with `PinnedBuf::from_slice`, or drop `pinned` to have it staged",
-    note = "a part of a `PinnedBuf` is `buffer.slice(range)?`"
+    note = "a part of a `PinnedBuf` is `buffer.slice_mut(range)?`"
 )]
 pub trait PinnedInOut<'a, T: Pod>: InOut<'a, T> {}
 
 /// An [`Output`] that is declared `pinned`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
-    message = "an `output` is declared `pinned`, but a `{Self}` is pageable",
+    message = "an `output` is declared `pinned`, but a `{Self}` is not page-locked",
     label = "expected `&mut PinnedBuf<{T}>`",
     note = "the GPU cannot copy to pageable memory asynchronously",
     note = "allocate it with `PinnedBuf::zeroed`, or drop `pinned` to have it staged",
@@ -71,28 +71,31 @@ pub trait PinnedOutput<'a, T: Pod>: Output<'a, T> {}
 
 /// An [`Input`] that is declared `mapped`: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
 #[diagnostic::on_unimplemented(
-    message = "an `input` is declared `mapped`, but a `{Self}` is pageable",
+    message = "an `input` is declared `mapped`, but a `{Self}` is not page-locked",
     label = "expected `&PinnedBuf<{T}>`",
     note = "kernels read mapped data over the link, where they are: the pages must stay in place",
-    note = "allocate it with `PinnedBuf::from_slice`, or drop `mapped` and copy it to the device"
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `mapped` and copy it to the device",
+    note = "a part of a `PinnedBuf` is `buffer.slice(range)?`"
 )]
 pub trait MappedInput<'a, T: Pod>: Input<'a, T> {}
 
 /// An [`InOut`] that is declared `mapped`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
-    message = "an `inout` is declared `mapped`, but a `{Self}` is pageable",
+    message = "an `inout` is declared `mapped`, but a `{Self}` is not page-locked",
     label = "expected `&mut PinnedBuf<{T}>`",
     note = "kernels read and write mapped data over the link, where they are: the pages must stay in place",
-    note = "allocate it with `PinnedBuf::from_slice`, or drop `mapped` and copy it to the device and back"
+    note = "allocate it with `PinnedBuf::from_slice`, or drop `mapped` and copy it to the device and back",
+    note = "a part of a `PinnedBuf` is `buffer.slice_mut(range)?`"
 )]
 pub trait MappedInOut<'a, T: Pod>: InOut<'a, T> {}
 
 /// An [`Output`] that is declared `mapped`: `&mut PinnedBuf<T>` or a [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
-    message = "an `output` is declared `mapped`, but a `{Self}` is pageable",
+    message = "an `output` is declared `mapped`, but a `{Self}` is not page-locked",
     label = "expected `&mut PinnedBuf<{T}>`",
     note = "kernels write mapped data over the link, where they are: the pages must stay in place",
-    note = "allocate it with `PinnedBuf::zeroed`, or drop `mapped` and copy the result from the device"
+    note = "allocate it with `PinnedBuf::zeroed`, or drop `mapped` and copy the result from the device",
+    note = "a part of a `PinnedBuf` is `buffer.slice_mut(range)?`"
 )]
 pub trait MappedOutput<'a, T: Pod>: Output<'a, T> {}
 

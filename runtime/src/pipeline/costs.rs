@@ -226,6 +226,8 @@ mod tests {
             chunk: 1,
             depth: 3,
             graph: false,
+            repeated: false,
+            stream_per_slot: false,
             bytes_to_device: bytes,
             bytes_to_host: bytes,
             bytes_staged: 0,

@@ -59,8 +59,18 @@ impl Call<'_, '_> {
         let must_drain = AbortOnUnwind;
         let outcome = Ok(launched.map_err(|error| explain(pipeline.plan, error)));
         let functions = Functions::default();
-        let (graph, graphs_only, repeats) = (true, true, false);
-        Some(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeats, must_drain })
+        let (graph, graphs_only, repeated, repeats) = (true, true, true, false);
+        Some(Enqueued {
+            start,
+            outcome,
+            totals,
+            functions,
+            graph,
+            graphs_only,
+            repeated,
+            repeats,
+            must_drain,
+        })
     }
 
     /// Prepares the run's memory, and lets `body` enqueue every chunk.
@@ -125,13 +135,23 @@ impl Call<'_, '_> {
         // The simulated device's launches carry what they do, once; and variables are given their values before a launch.
         let one_by_one = pipeline.device.is_simulated() || pipeline.symbols.is_any();
         let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one;
-        Ok(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeats, must_drain })
+        let repeated = false;
+        Ok(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeated, repeats, must_drain })
     }
 
     /// Waits until the device is done with what was enqueued, and puts everything back in its place.
     fn finish(self, cut: Cut, enqueued: Enqueued) -> Result<Report> {
-        let Enqueued { start, outcome, mut totals, functions, graph, graphs_only, repeats, must_drain } =
-            enqueued;
+        let Enqueued {
+            start,
+            outcome,
+            mut totals,
+            functions,
+            graph,
+            graphs_only,
+            repeated,
+            repeats,
+            must_drain,
+        } = enqueued;
         let items = self.items();
         let Call { pipeline, mut host_shapes, hosts, mut buffers, shared, mut in_place, mut words, .. } =
             self;
@@ -146,6 +166,10 @@ impl Call<'_, '_> {
             chunk: cut.largest(),
             depth: pipeline.depth,
             graph,
+            repeated,
+            stream_per_slot: !graph
+                && pipeline.spread.now()
+                && plan.streams.iter().any(|stream| stream.placed),
             bytes_to_device: 0,
             bytes_to_host: 0,
             bytes_staged: 0,
@@ -223,6 +247,8 @@ struct Enqueued {
     graph: bool,
     /// Whether there is nothing else.
     graphs_only: bool,
+    /// Whether they are those of the run before.
+    repeated: bool,
     /// Whether the next run may launch the same graphs.
     repeats: bool,
     must_drain: AbortOnUnwind,

@@ -9,7 +9,7 @@ use super::history::Accessor;
 use super::memory::{Memory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
-use super::queue::{Action, Command, Record, Step, Stream, Work};
+use super::queue::{Action, Command, Engine, Record, Step, Stream, Work};
 use super::spec::Spec;
 use super::timed::Active;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
@@ -169,7 +169,20 @@ impl Machine {
                 work.fault.get_or_insert_with(|| Box::new(error));
             }
         }
+        if work.engine == Engine::Compute {
+            work.bytes = work.bytes.max(self.over_the_link(spans));
+        }
         self.push(call, stream, tag, Step::Work(work), cost)
+    }
+
+    /// The bytes of device memory that a kernel gets through in the time that its accesses to the host's memory take.
+    fn over_the_link(&self, spans: &[Span]) -> f64 {
+        let of_host = |span: &&Span| span.place.is_none() && self.memory.is_pinned(span.start);
+        let bytes = |write: bool| {
+            let spans = spans.iter().filter(of_host).filter(|span| span.write == write);
+            spans.map(|span| span.bytes as f64).sum::<f64>()
+        };
+        self.model.both_ways(bytes(false), bytes(true)) * self.model.memory_rate
     }
 
     pub fn record(

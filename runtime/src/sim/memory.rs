@@ -138,6 +138,12 @@ impl Memory {
         Err(fault::invalid_value(call, description))
     }
 
+    /// Whether an address that [`check`](Self::check) has let pass is in pinned host memory.
+    pub fn is_pinned(&self, start: usize) -> bool {
+        let found = self.allocations.range(..=start).next_back();
+        found.is_some_and(|(_, allocation)| allocation.place == Place::Pinned)
+    }
+
     /// Notes an access that [`check`](Self::check) has let pass, and says whether it races with an earlier one.
     pub fn access(&mut self, order: &Order, span: Span, accessor: Accessor) -> Option<Conflict> {
         let bytes = Range { start: span.start, end: span.start + span.bytes };

@@ -48,6 +48,13 @@ impl Model {
             concurrent_kernels: spec.concurrent_kernels.max(1) as usize,
         }
     }
+
+    /// How long so many bytes take over the link, to the device and to the host at the same time.
+    pub fn both_ways(&self, to_device: f64, to_host: f64) -> Nanos {
+        let (up, down) = (to_device / self.to_device, to_host / self.to_host);
+        let both = up.min(down);
+        both / self.duplex + (up.max(down) - both)
+    }
 }
 
 fn rate(bytes_per_second: f64) -> f64 {

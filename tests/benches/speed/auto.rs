@@ -130,8 +130,8 @@ stream_pipeline! {
 
 /// In elements.
 const MIB: usize = 1 << 18;
-/// Of the largest buffer's slot, in MiB.
-const CHUNKS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+/// Of the largest buffer's slot, in KiB.
+const CHUNKS: [usize; 7] = [256, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
 const DEPTHS: [usize; 4] = [2, 3, 4, 6];
 /// Timed runs of each choice, twice, and more of short ones.
 const TURNS: usize = 2;
@@ -146,13 +146,13 @@ fn compare<P>(
     mut run: impl FnMut(&mut P) -> Result<()>,
 ) -> Result<Value> {
     let mut choices = vec![None];
-    choices.extend(CHUNKS.iter().flat_map(|&mib| DEPTHS.map(|depth| Some((mib, depth)))));
+    choices.extend(CHUNKS.iter().flat_map(|&kib| DEPTHS.map(|depth| Some((kib, depth)))));
     let mut seconds = vec![Vec::new(); choices.len()];
     // One pipeline at a time: all of them together would not leave the device as one finds it. Two rounds, so that what
     // the machine does besides meets everyone alike.
     for _ in 0..2 {
         for (choice, seconds) in choices.iter().zip(&mut seconds) {
-            let mut pipeline = build(choice.map(|(mib, depth)| ((mib << 20) / item_bytes, depth)))?;
+            let mut pipeline = build(choice.map(|(kib, depth)| ((kib << 10) / item_bytes, depth)))?;
             // Not the one that comes first is to wake everything up.
             let begun = Instant::now();
             while begun.elapsed() < WARM_UP {
@@ -173,16 +173,17 @@ fn compare<P>(
         .map(|index| (choices[index], medians[index]))
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .expect("a choice");
-    let (mib, depth) = best.expect("a chunk and a depth");
+    let (kib, depth) = best.expect("a chunk and a depth");
+    let chunk = if kib < 1 << 10 { format!("{kib} KiB") } else { format!("{} MiB", kib >> 10) };
     println!(
-        "{title:<34} {:>9.3} {:>9.3} {:>8.3}   {mib} MiB, depth {depth}",
+        "{title:<34} {:>9.3} {:>9.3} {:>8.3}   {chunk}, depth {depth}",
         medians[0] * 1e3,
         least * 1e3,
         medians[0] / least
     );
     let rows = choices.iter().zip(&medians).skip(1).map(|(choice, median)| {
-        let (mib, depth) = choice.expect("a choice");
-        json!({ "mib": mib, "depth": depth, "median_seconds": median })
+        let (kib, depth) = choice.expect("a choice");
+        json!({ "kib": kib, "depth": depth, "median_seconds": median })
     });
     Ok(json!({
         "title": title,

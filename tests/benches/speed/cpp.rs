@@ -17,6 +17,7 @@ pub enum Way {
     GraphBySlot = 2,
     GraphByStage = 3,
     Mapped = 4,
+    GraphMapped = 5,
 }
 
 impl Way {
@@ -27,6 +28,7 @@ impl Way {
             Self::GraphBySlot => "C++, likewise by slot, a graph",
             Self::GraphByStage => "C++, likewise by stage, a graph",
             Self::Mapped => "C++, mapped memory",
+            Self::GraphMapped => "C++, mapped memory, a graph",
         }
     }
 }
@@ -39,6 +41,7 @@ pub enum Frame {
     Graph = 1,
     MappedGraph = 2,
     Polled = 3,
+    Mapped = 4,
 }
 
 type RingNew =

@@ -24,6 +24,7 @@ pub fn frames(device: &Device, cpp: Option<&Cpp>) -> Result<Value> {
         for (name, way) in [
             ("C++ streams", Frame::Streams),
             ("C++ graph", Frame::Graph),
+            ("C++ mapped", Frame::Mapped),
             ("C++ mapped, graph", Frame::MappedGraph),
             ("C++ mapped, graph, polled", Frame::Polled),
         ] {

@@ -144,14 +144,14 @@ struct Ring {
         return 0;
     }
 
-    // Captures one of the two.
-    int capture(bool by_stage) {
+    // Captures one of the three.
+    int capture(int (Ring::*enqueue)(), bool by_stage) {
         std::vector<cudaStream_t> others = slots;
         if (by_stage) others = {math, down};
         TRY(cudaStreamBeginCapture(up, cudaStreamCaptureModeThreadLocal));
         TRY(cudaEventRecord(fork, up));
         for (auto stream : others) TRY(cudaStreamWaitEvent(stream, fork, 0));
-        TRY(by_stage ? enqueue_by_stage() : enqueue_by_chunk());
+        TRY((this->*enqueue)());
         for (auto stream : others) {
             TRY(cudaEventRecord(join, stream));
             TRY(cudaStreamWaitEvent(up, join, 0));
@@ -185,15 +185,18 @@ extern "C" {
 
 const char* peers_error(int status) { return cudaGetErrorName(static_cast<cudaError_t>(status)); }
 
-// How to stream: 0 a stream for each slot, 1 a stream for each stage, 2 and 3 likewise as graphs, 4 mapped memory.
-enum { BY_CHUNK, BY_STAGE, GRAPH_BY_CHUNK, GRAPH_BY_STAGE, MAPPED };
+// How to stream: 0 a stream for each slot, 1 a stream for each stage, 2 and 3 likewise as graphs, 4 mapped memory, 5 likewise
+// as a graph.
+enum { BY_CHUNK, BY_STAGE, GRAPH_BY_CHUNK, GRAPH_BY_STAGE, MAPPED, GRAPH_MAPPED };
 
 int peers_ring_new(const float* x, float* z, size_t total, size_t chunk, int depth, int iterations, int way, Ring** made) {
     auto ring = std::make_unique<Ring>();
     ring->x = x, ring->z = z, ring->total = total, ring->chunk = chunk;
     ring->depth = depth, ring->iterations = iterations;
     TRY(ring->create());
-    if (way == GRAPH_BY_CHUNK || way == GRAPH_BY_STAGE) TRY(ring->capture(way == GRAPH_BY_STAGE));
+    if (way == GRAPH_BY_CHUNK) TRY(ring->capture(&Ring::enqueue_by_chunk, false));
+    if (way == GRAPH_BY_STAGE) TRY(ring->capture(&Ring::enqueue_by_stage, true));
+    if (way == GRAPH_MAPPED) TRY(ring->capture(&Ring::enqueue_mapped, false));
     *made = ring.release();
     return 0;
 }
@@ -339,7 +342,7 @@ int peers_uploads(const float* x, size_t total, size_t chunk, int batched) {
 }
 
 // One frame in, three kernels, out. Ways: 0 stream calls, 1 a graph, 2 mapped memory in a graph, 3 likewise, and the end
-// is seen by polling a word that the stream writes. `latencies` receives `frames` times in seconds.
+// is seen by polling a word that the stream writes, 4 mapped memory by stream calls. `latencies` receives `frames` times in seconds.
 int peers_frames(const float* x, float* z, size_t n, int way, int frames, double* latencies) {
     float *a, *b;
     cudaStream_t stream;
@@ -362,7 +365,7 @@ int peers_frames(const float* x, float* z, size_t n, int way, int frames, double
         return launch(b, z, n, 1, stream);
     };
     cudaGraphExec_t graph = nullptr;
-    if (way != 0) {
+    if (way != 0 && way != 4) {
         cudaGraph_t captured;
         TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
         TRY(way == 1 ? copies() : mapped());
@@ -375,7 +378,7 @@ int peers_frames(const float* x, float* z, size_t n, int way, int frames, double
     unsigned ticks = 0;
     for (int frame = -frames / 10; frame < frames; frame++) {
         const double start = seconds();
-        TRY(graph ? static_cast<int>(cudaGraphLaunch(graph, stream)) : copies());
+        TRY(graph ? static_cast<int>(cudaGraphLaunch(graph, stream)) : way == 4 ? mapped() : copies());
         if (way == 3) {
             TRY(write_value(stream, reinterpret_cast<CUdeviceptr>(const_cast<unsigned*>(flag)), ++ticks, 0));
             while (*flag != ticks) {

@@ -80,8 +80,9 @@ pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value
     let bare = Bare::new(CHUNK * CHUNKS);
     let mut contenders = vec![bare.copies()];
     if let Some(cpp) = cpp {
-        for way in [Way::BySlot, Way::ByStage, Way::GraphBySlot, Way::GraphByStage, Way::Mapped] {
-            let depth = if let Way::Mapped = way { 4 } else { DEPTH };
+        let graphs = [Way::GraphBySlot, Way::GraphByStage, Way::GraphMapped];
+        for way in [Way::BySlot, Way::ByStage, Way::Mapped].into_iter().chain(graphs) {
+            let depth = if let Way::Mapped | Way::GraphMapped = way { 4 } else { DEPTH };
             contenders.push(cpp.ring(way, (&data.x, &mut data.z), CHUNK, depth, 1));
         }
         for (name, batched) in
@@ -197,8 +198,8 @@ pub fn sweep(device: &Device, cpp: Option<&Cpp>, svg: Option<&Path>) -> Result<V
         let chunk = kib << 8;
         let mut contenders = vec![bare.copies()];
         if let Some(cpp) = cpp {
-            for way in [Way::BySlot, Way::ByStage, Way::GraphByStage, Way::Mapped] {
-                let depth = if let Way::Mapped = way { 4 } else { DEPTH };
+            for way in [Way::BySlot, Way::ByStage, Way::GraphByStage, Way::GraphMapped] {
+                let depth = if let Way::GraphMapped = way { 4 } else { DEPTH };
                 contenders.push(cpp.ring(way, (&data.x, &mut data.z), chunk, depth, 1));
             }
         }

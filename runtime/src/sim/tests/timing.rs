@@ -53,6 +53,17 @@ fn streams_overlap() {
     assert_close(rig.clock(), 10.0 + 100.0 + 20_000.0);
 }
 
+/// 1000 bytes each way at half rate, then 2000 more of them alone.
+#[test]
+fn a_kernel_gets_at_the_hosts_memory_over_the_link() {
+    let rig = Rig::with(round());
+    let (stream, from, to) = (rig.stream(), rig.pinned(3000), rig.pinned(1000));
+    let at = |pinned: Pinned| DevicePtr(pinned.ptr.addr().get() as u64);
+    rig.kernel(stream, tag(0, 0), &[read(at(from), 3000), write(at(to), 1000)]);
+    rig.sync(stream).unwrap();
+    assert_close(rig.clock(), 10.0 + 200.0 + 2000.0 + 2000.0);
+}
+
 /// ```text
 /// up    [ 10 alone ][ 1990 at half rate ]
 /// down              [ 1990 at half rate ][ 10 alone ]
