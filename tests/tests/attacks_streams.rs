@@ -226,3 +226,27 @@ fn runs_in_any_order() {
         }
     });
 }
+
+/// One frame after another: with one stream more slots would not let them overlap, and nothing is to be warned of.
+#[deny(deprecated)]
+mod frames {
+    use super::*;
+
+    stream_pipeline! {
+        pub pipeline Frame {
+            inout y: [f32];
+            chunk c = usize::MAX;
+            depth = 1;
+            stream s;
+            stage all on s { copy y -> dy; fill dy = 2.0; copy dy -> y; }
+        }
+    }
+}
+
+#[test]
+fn one_slot_is_no_loss_where_there_is_one_stream() {
+    let device = Device::simulated(Spec::default());
+    let mut y = [1.0; 100];
+    let report = frames::Frame::new(&device).expect("a pipeline").run(&mut y).expect("a run");
+    assert_eq!((report.depth, y), (1, [2.0; 100]));
+}

@@ -22,7 +22,10 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
         .buffers
         .iter()
         .any(|buffer| matches!(buffer.kind, BufferKind::Ring | BufferKind::HostScratch));
-    if let Some(slots) = program.depth.given().filter(|slots| has_ring && value(slots) == Some(1)) {
+    // What has one stream is one after another with any number of slots: a frame, say.
+    let overlaps = program.streams.len() > 1 || program.streams.iter().any(|stream| stream.per_slot);
+    let loses = has_ring && overlaps;
+    if let Some(slots) = program.depth.given().filter(|slots| loses && value(slots) == Some(1)) {
         diagnostics
             .warning("TW0715", slots, "with one ring slot no two chunks overlap")
             .note("each chunk's copies wait until the chunk before has left the slot")
