@@ -4,7 +4,9 @@
 use std::ops::{Add, Deref};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use thalweg::__private::{Build, ChunkSize, HostPlan, Pipeline, Priority, Settings, Size, StreamPlan};
 use thalweg::prelude::*;
+use thalweg::{BufferKind, BufferPlan, OperationKind, OperationPlan};
 use thalweg_kernels::add_f32;
 use thalweg_tests::stubs::Stubs;
 
@@ -280,4 +282,122 @@ fn nothing_is_allocated_while_a_stream_waits_for_a_function() {
     let until = waits.take_while(|line| !line.starts_with("cuStreamSynchronize"));
     let calls: Vec<_> = until.collect();
     assert!(!calls.is_empty() && !calls.iter().any(|call| call.starts_with("cuMemHostAlloc")), "{calls:#?}");
+}
+
+const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
+    OperationPlan { stage: 0, stream: 0, text, kind, conditional: false, line: 1, column: 1 }
+}
+
+const fn host(name: &'static str, writes: bool) -> HostPlan {
+    HostPlan { name, reads: !writes, writes, line: 1, column: 1 }
+}
+
+const RAW: Plan = Plan {
+    pipeline: "Raw",
+    file: "attacks_repeated.rs",
+    line: 1,
+    column: 1,
+    streams: &[StreamPlan {
+        name: "s",
+        priority: Priority::Default,
+        per_slot: false,
+        null: false,
+        placed: false,
+    }],
+    stages: &["all"],
+    hosts: &[host("x", false), host("y", true)],
+    buffers: &[BufferPlan { name: "d", kind: BufferKind::Ring, line: 1, column: 1 }],
+    operations: &[
+        operation("copy x -> d", OperationKind::Upload { host: 0, buffer: 0 }),
+        operation("copy d -> y", OperationKind::Download { host: 1, buffer: 0 }),
+    ],
+    events: &[],
+    waits: &[],
+};
+
+struct Raw(Pipeline);
+
+impl Build for Raw {
+    fn build(settings: Settings<'_>) -> Result<Self> {
+        Ok(Self(Pipeline::new(settings, &RAW, 2)?.with_graph()))
+    }
+}
+
+impl Raw {
+    /// Runs it with this word, and says whether the body was asked, which enqueues everything or nothing.
+    fn run(
+        &mut self,
+        word: u64,
+        x: &PinnedBuf<f32>,
+        y: &mut PinnedBuf<f32>,
+        all: bool,
+    ) -> (bool, Result<()>) {
+        let mut call = self.0.call();
+        let x = call.input::<f32>(1, x).expect("an argument");
+        let y = call.output::<f32>(1, y).expect("an argument");
+        let d = call.device::<f32>(1).expect("a buffer");
+        call.repeats([Some(word)]);
+        let mut asked = false;
+        let report = call.run(ChunkSize::Items(100), |run| {
+            asked = true;
+            let [s] = run.streams();
+            for c in run.chunks().filter(|_| all) {
+                run.on(s, 0, c).upload(x, d)?;
+                run.on(s, 1, c).download(d, y)?;
+            }
+            Ok(())
+        });
+        (asked, report.map(drop))
+    }
+}
+
+/// What is written by hand may say anything. Then a run does what the one before has done, on the same memory.
+#[test]
+fn a_body_that_is_not_asked_does_no_harm() {
+    STUBS.record("a_body_that_is_not_asked_does_no_harm", &[], |device| {
+        let mut raw = thalweg::Options::<Raw>::new(device).build().expect("the pipeline");
+        let mut x = PinnedBuf::from_slice(device, &[1.0; 100]).expect("pinned memory");
+        let mut y = PinnedBuf::<f32>::zeroed(device, 100).expect("pinned memory");
+        assert!(matches!(raw.run(7, &x, &mut y, true), (true, Ok(()))));
+        x.fill(2.0);
+        assert!(matches!(raw.run(7, &x, &mut y, false), (false, Ok(()))));
+        assert!(y.iter().all(|value| *value == 2.0));
+
+        // Now that is read which was written, and nobody may write it.
+        let mut call = raw.0.call();
+        let (input, output) = (call.input::<f32>(1, &x).expect("it"), call.input::<f32>(1, &y).expect("it"));
+        let d = call.device::<f32>(1).expect("a buffer");
+        call.repeats([Some(7)]);
+        is_refused(call.run(ChunkSize::Items(100), |run| {
+            let [s] = run.streams();
+            for c in run.chunks() {
+                run.on(s, 0, c).upload(input, d)?;
+                run.on(s, 1, c).download(d, output)?;
+            }
+            Ok(())
+        }));
+        assert!(y.iter().all(|value| *value == 2.0));
+
+        // After a run that failed, with other words, without the ring that it had, and with no end of words.
+        assert!(matches!(raw.run(7, &x, &mut y, false), (true, Err(_))));
+        assert!(matches!(raw.run(7, &x, &mut y, true), (true, Ok(()))));
+        assert!(matches!(raw.run(8, &x, &mut y, false), (true, Err(_))));
+        assert!(matches!(raw.run(7, &x, &mut y, true), (true, Ok(()))));
+        let size = Size::of::<f32>(1);
+        raw.0.reserve(ChunkSize::Items(10_000), &[size; 2], &[size]).expect("a larger ring");
+        assert!(matches!(raw.run(7, &x, &mut y, false), (true, Err(_))));
+        assert!(matches!(raw.run(7, &x, &mut y, true), (true, Ok(()))));
+        assert!(matches!(raw.run(7, &x, &mut y, false), (false, Ok(()))));
+        let mut call = raw.0.call();
+        call.repeats([Some(7)]);
+        call.repeats([None]);
+        drop(call);
+        // A call that came to nothing has left nothing.
+        assert!(matches!(raw.run(7, &x, &mut y, false), (false, Ok(()))));
+    });
+}
+
+fn is_refused(outcome: Result<Report>) {
+    let error = outcome.expect_err("it was lent to be read");
+    assert!(matches!(error.kind(), ErrorKind::Skipped), "{error}");
 }
