@@ -284,6 +284,55 @@ fn nothing_is_allocated_while_a_stream_waits_for_a_function() {
     assert!(!calls.is_empty() && !calls.iter().any(|call| call.starts_with("cuMemHostAlloc")), "{calls:#?}");
 }
 
+stream_pipeline! {
+    pipeline Divided {
+        param divisor: u32;
+        output y: [u32];
+        chunk c = 100;
+        mode = graph;
+        stage all { fill d = 10 / divisor; copy d -> y; }
+        device d: [u32];
+    }
+}
+
+/// Whatever comes between two runs that are given the same.
+#[test]
+fn a_run_is_itself_whatever_comes_between() {
+    STUBS.record("a_run_is_itself_whatever_comes_between", &[], |device| {
+        let mut divided = Divided::new(device).expect("the pipeline");
+        let mut y = PinnedBuf::<u32>::zeroed(device, 150).expect("pinned memory");
+        let check = |divided: &mut Divided, y: &mut PinnedBuf<u32>, what: &str| {
+            for _ in 0..2 {
+                y.fill(0);
+                divided.run(2, &mut *y).expect("a run");
+                assert!(y.iter().all(|value| *value == 5), "after {what}");
+            }
+        };
+        check(&mut divided, &mut y, "nothing");
+        let panics = std::panic::AssertUnwindSafe(|| divided.run(0, &mut y));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        check(&mut divided, &mut y, "a panic");
+        divided.run(2, y.slice_mut(..0).expect("nothing")).expect("a run of nothing");
+        check(&mut divided, &mut y, "a run of nothing");
+        let mut pageable = [0; 150];
+        divided.run(2, &mut pageable).expect("a staged run");
+        assert_eq!(pageable, [5; 150]);
+        check(&mut divided, &mut y, "a staged run");
+        Divided::new(device).expect("the pipeline").run(1, &mut y).expect("another pipeline's run");
+        check(&mut divided, &mut y, "another pipeline");
+        std::thread::scope(|scope| {
+            scope.spawn(|| check(&mut divided, &mut y, "going")).join().expect("a thread")
+        });
+        check(&mut divided, &mut y, "coming back");
+        for _ in 0..3 {
+            // Most likely where the one before was.
+            drop(y);
+            y = PinnedBuf::zeroed(device, 150).expect("pinned memory");
+            check(&mut divided, &mut y, "other memory");
+        }
+    });
+}
+
 const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
     OperationPlan { stage: 0, stream: 0, text, kind, conditional: false, line: 1, column: 1 }
 }
