@@ -274,6 +274,11 @@ impl Recording {
         (&self.sizes[kernel.params.range()], &self.words[kernel.words.range()])
     }
 
+    /// What each node is of.
+    pub fn tags(&self) -> impl Iterator<Item = Tag> {
+        self.nodes.iter().map(|node| node.tag)
+    }
+
     /// Whether a copy or fill uses memory in one of the ranges.
     pub fn uses_any(&self, ranges: &[Range<u64>]) -> bool {
         let within = |address: u64| ranges.iter().any(|range| range.contains(&address));

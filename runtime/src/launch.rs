@@ -344,6 +344,12 @@ pub struct Launch<'r> {
 }
 
 impl Launch<'_> {
+    /// What the kernel requires may depend on more than its arguments: it is to be asked in the next run, too.
+    #[inline]
+    pub fn asks(&self) {
+        self.operation.asks();
+    }
+
     /// Refuses the launch unless the kernel's requirement holds.
     ///
     /// # Errors

@@ -77,8 +77,9 @@ impl Refine {
         let t = call.device::<f32>(1)?;
         let dx = call.device::<f32>(1)?;
         call.repeats([
-            ::thalweg::__private::word(turns),
-            ::thalweg::__private::word(refine),
+            ::thalweg::__private::word(&turns),
+            ::thalweg::__private::word(&refine),
+            ::thalweg::__private::is_blocks(blocks),
         ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),

@@ -59,7 +59,10 @@ impl Saxpy {
         let y = call.inout::<f32>(1, y)?;
         let dx = call.device::<f32>(1)?;
         let dy = call.device::<f32>(1)?;
-        call.repeats([::thalweg::__private::word(a)]);
+        call.repeats([
+            ::thalweg::__private::word(&a),
+            ::thalweg::__private::is_blocks(blocks),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {

@@ -59,7 +59,10 @@ where
         let mut call = pipeline.call();
         let y = call.inout::<T>(K, y)?;
         let dy = call.device::<T>(K)?;
-        call.repeats([::thalweg::__private::word(by)]);
+        call.repeats([
+            ::thalweg::__private::word(&by),
+            ::thalweg::__private::is_blocks(blocks),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {

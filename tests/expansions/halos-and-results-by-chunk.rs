@@ -58,7 +58,10 @@ impl Blur {
         let y = call.mapped_output::<f32>(1, y)?;
         let sums = call.per_chunk().device::<f32>(2)?;
         let dx = call.halo(radius, ::thalweg::__private::Edge::Clamp).device::<f32>(1)?;
-        call.repeats([::thalweg::__private::word(radius)]);
+        call.repeats([
+            ::thalweg::__private::word(&radius),
+            ::thalweg::__private::is_blocks(blocks),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(4096),
             |run| {

@@ -56,7 +56,10 @@ impl Normalise {
         let scratch = call.device::<f32>(channels)?;
         let d_tensor2 = call.device::<f32>(channels * 2)?;
         let d_pixels = call.device::<u8>(channels)?;
-        call.repeats([::thalweg::__private::word(channels)]);
+        call.repeats([
+            ::thalweg::__private::word(&channels),
+            ::thalweg::__private::is_blocks(blocks),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(64 / channels),
             |run| {

@@ -33,7 +33,7 @@ impl Cut {
     /// As few chunks as [`even`](Self::even), of about the same size, the last one too: it is as much behind as the others.
     pub(super) fn equal(items: usize, chunk: usize) -> Self {
         let each = items.div_ceil(items.div_ceil(chunk).max(1)).max(1);
-        Self::even(items, each.next_multiple_of(GRAIN).min(chunk))
+        Self::even(items, each.checked_next_multiple_of(GRAIN).map_or(chunk, |each| each.min(chunk)))
     }
 
     /// Chunks that grow at the beginning and shrink at the end, if there are enough items for that.
@@ -135,6 +135,20 @@ mod tests {
         assert_eq!(lengths(Cut::equal(2 * chunk, chunk)), [chunk, chunk]);
         assert_eq!(lengths(Cut::equal(2 * chunk + 1, chunk)), [4 * GRAIN, 4 * GRAIN, 2 * GRAIN + 3]);
         assert_eq!(lengths(Cut::equal(8 * GRAIN - 7, chunk)), [4 * GRAIN, 4 * GRAIN - 7]);
+    }
+
+    /// Items of no bytes may be any number.
+    #[test]
+    fn the_most_items_are_cut() {
+        for (items, chunk) in
+            [(usize::MAX, usize::MAX), (usize::MAX, usize::MAX - 1), (usize::MAX - 9, usize::MAX / 2)]
+        {
+            for cut in [Cut::equal(items, chunk), Cut::ramped(items, chunk), Cut::even(items, chunk)] {
+                lengths(cut);
+            }
+        }
+        assert_eq!(lengths(Cut::equal(1, usize::MAX)), [1]);
+        assert_eq!(lengths(Cut::equal(1, 1)), [1]);
     }
 
     #[test]

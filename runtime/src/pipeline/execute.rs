@@ -55,7 +55,8 @@ impl Call<'_, '_> {
         let given = Given { words, cut, hosts, host_shapes, buffers, in_place };
         let start = pipeline.device.driver().clock();
         // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
-        let (launched, totals) = unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, &given) }?;
+        let (launched, totals) =
+            unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &given) }?;
         let must_drain = AbortOnUnwind;
         let outcome = Ok(launched.map_err(|error| explain(pipeline.plan, error)));
         let functions = Functions::default();
@@ -125,6 +126,7 @@ impl Call<'_, '_> {
         }));
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
+        let asked = run.asked.get();
         let (totals, functions) = run.into_parts();
         let pipeline = &mut *self.pipeline;
         if let Some(recorder) = recorder {
@@ -134,7 +136,7 @@ impl Call<'_, '_> {
         pipeline.symbols = symbols.into_inner();
         // The simulated device's launches carry what they do, once; and variables are given their values before a launch.
         let one_by_one = pipeline.device.is_simulated() || pipeline.symbols.is_any();
-        let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one;
+        let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one && !asked;
         let repeated = false;
         Ok(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeated, repeats, must_drain })
     }

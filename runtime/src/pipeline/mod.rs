@@ -32,7 +32,7 @@ pub use enqueue::Enqueue;
 pub use functions::{HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;
 pub use options::{Build, Options};
-pub use repeat::word;
+pub use repeat::{is_blocks, word};
 pub use run::{Chunk, Run};
 pub use shape::{Edge, Size};
 pub use state::State;
@@ -45,7 +45,7 @@ use crate::error::{Error, ErrorKind, Place, Result, Site};
 use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
-use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
+use crate::plan::{BufferPlan, HostPlan, OperationKind, OperationPlan, Plan};
 use crate::report::Report;
 use crate::stream::{Event, Stream};
 use call::Room;
@@ -223,8 +223,16 @@ impl Pipeline {
         let used = || direct.iter().chain(self.graph_streams()).chain(self.symbols.streams());
         // What else there is was enqueued before the last, so that nothing is gained for it.
         let alone = used().nth(1).is_none();
+        // To look for its end may take memory, and allocating it might wait for a stream that waits for the host.
+        let waits_for_host = |operation: &OperationPlan| {
+            matches!(
+                operation.kind,
+                OperationKind::Host { .. } | OperationKind::Then | OperationKind::Call { .. }
+            )
+        };
+        let soon = alone && !self.plan.operations.iter().any(waits_for_host);
         for stream in used() {
-            let outcome = if alone { stream.synchronize_soon() } else { stream.synchronize() };
+            let outcome = if soon { stream.synchronize_soon() } else { stream.synchronize() };
             if let Err(failed) = outcome {
                 error.get_or_insert(failed);
             }

@@ -106,6 +106,12 @@ impl<'r> Operation<'r> {
         self.run.device
     }
 
+    /// Something is asked that may be answered otherwise the next time.
+    #[inline]
+    pub(crate) fn asks(&self) {
+        self.run.asked.set(true);
+    }
+
     /// Whether the run is as the plan has it so far.
     pub(crate) fn in_order(&self) -> bool {
         self.run.in_order()

@@ -4,6 +4,8 @@
 //! is all (no function of the user's is asked), they are all that has to be compared. Whatever it says, what is launched
 //! again accesses only what it did the last time: arguments that are compared, and a ring of which nothing was freed.
 
+use std::any::Any;
+
 use super::call::Call;
 use super::cut::Cut;
 use super::in_place::InPlace;
@@ -12,23 +14,47 @@ use super::run::Totals;
 use super::shape::{BufferShape, Shape};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
+use crate::kernel::blocks;
 use crate::memory::{HostMemory, HostSource, NO_OPERATION};
+use crate::plan::{OperationKind, Plan};
 
-/// A parameter as a word.
+/// A parameter or a constant as a word; `None` unless it is a number, or like one. Of another type its operators and methods
+/// are the user's, who may have called that type `f32`.
 #[inline]
-pub fn word<T: bytemuck::NoUninit>(value: T) -> u64 {
+pub fn word<T: Any>(value: &T) -> Option<u64> {
+    let value: &dyn Any = value;
+    macro_rules! words {
+        ($($ty:ty),*) => {
+            $(if let Some(&number) = value.downcast_ref::<$ty>() {
+                return Some(bits(number));
+            })*
+        };
+    }
+    words!(f32, f64, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool, char);
+    None
+}
+
+fn bits<T: bytemuck::NoUninit>(value: T) -> u64 {
     const { assert!(size_of::<T>() <= size_of::<u64>(), "a parameter is a number") };
     let mut word = [0; size_of::<u64>()];
     word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
     u64::from_ne_bytes(word)
 }
 
+/// A word if what a program calls `blocks` is [`blocks`]; `None` where the name is the user's.
+#[inline]
+pub fn is_blocks<F: Any>(function: F) -> Option<u64> {
+    // Each function has a type of its own.
+    (function.type_id() == blocks.type_id()).then_some(0)
+}
+
 impl Call<'_, '_> {
-    /// Says that what the run enqueues follows from these parameters and its arguments alone.
+    /// Says that what the run enqueues follows from these words, parameters among them, and from its arguments alone; if all
+    /// of them are there.
     #[inline]
-    pub fn repeats<const N: usize>(&mut self, parameters: [u64; N]) {
-        self.words.extend(parameters);
-        self.repeats = true;
+    pub fn repeats<const N: usize>(&mut self, words: [Option<u64>; N]) {
+        self.repeats = words.iter().all(Option::is_some);
+        self.words.extend(words.into_iter().flatten());
     }
 }
 
@@ -97,6 +123,7 @@ impl Graphs {
     pub(super) unsafe fn repeat(
         &mut self,
         device: &Device,
+        plan: &Plan,
         given: &Given<'_>,
     ) -> Option<(DriverResult<()>, Totals)> {
         let done = self.done.as_ref().filter(|done| done.is(given))?;
@@ -106,7 +133,9 @@ impl Graphs {
             return None;
         }
         let totals = done.totals.clone();
-        for kept in kept {
+        for position in 0..kept.len() {
+            let (before, kept) = kept.split_at_mut(position);
+            let Some(kept) = kept.first_mut() else { break };
             let Some(Kept { graph, nodes, .. }) = kept.as_deref() else { continue };
             // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
             // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
@@ -116,9 +145,25 @@ impl Graphs {
             if let Err(error) = launched {
                 self.retired.extend(kept.take().map(|kept| kept.graph));
                 self.done = None;
-                return Some((Err(error), totals));
+                return Some((Err(error), downloads(plan, before)));
             }
         }
         Some((Ok(()), totals))
     }
+}
+
+/// What these graphs bring to the host.
+fn downloads(plan: &Plan, graphs: &[Option<Box<Kept>>]) -> Totals {
+    let mut totals = Totals::default();
+    for tag in graphs.iter().flatten().flat_map(|kept| kept.nodes.tags()) {
+        let operation = tag.operation as usize;
+        if plan
+            .operations
+            .get(operation)
+            .is_some_and(|known| matches!(known.kind, OperationKind::Download { .. }))
+        {
+            totals.downloaded(operation);
+        }
+    }
+    totals
 }

@@ -127,7 +127,9 @@ impl Call<'_, '_> {
     pub(super) fn reserve_ring(&mut self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         self.check_budget(chunk, slots, shared)?;
         let size = |buffer: &BufferShape| room(buffer, chunk, slots, shared);
-        let Pipeline { device, plan, ring, .. } = &mut *self.pipeline;
+        let Pipeline { device, plan, ring, graphs, .. } = &mut *self.pipeline;
+        // What kernels of the run before know may go now, whether a run follows or not.
+        graphs.iter_mut().for_each(|graphs| graphs.done = None);
         let reserved = ring.reserve(device, plan.buffers, self.buffers.iter().map(size));
         reserved.map_err(|error| error.at(self.pipeline.place()))
     }

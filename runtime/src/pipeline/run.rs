@@ -76,6 +76,8 @@ pub struct Run<'r> {
     spread: bool,
     /// Whether the host asks the device how far it is, in place of waiting.
     polls: bool,
+    /// Whether something was asked that may be answered otherwise the next time.
+    pub(super) asked: Cell<bool>,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
     refused: RefCell<Option<Error>>,
 }
@@ -137,6 +139,7 @@ impl<'r> Run<'r> {
             polls: recorder.is_none() && device.driver().polls(),
             recorder,
             read_ahead,
+            asked: Cell::new(false),
             refused: RefCell::new(None),
         }
     }
@@ -409,7 +412,7 @@ impl<'r> Run<'r> {
 
 impl Totals {
     /// A download of one chunk was enqueued.
-    fn downloaded(&mut self, operation: usize) {
+    pub(super) fn downloaded(&mut self, operation: usize) {
         if self.enqueued.len() <= operation {
             self.enqueued.resize(operation + 1, 0);
         }

@@ -2,10 +2,10 @@
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::mem::MaybeUninit;
+use std::num::NonZero;
 use std::ptr::NonNull;
-use std::slice;
-
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+use std::{slice, thread};
 
 /// What a new block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,9 @@ const UNTOUCHED: usize = 256 << 20;
 
 /// What one thread poisons at a time. That finds memory for the pages, too, which takes longer than writing them.
 const PIECE: usize = 1 << 20;
+
+/// More threads than the operating system finds memory for at the same time.
+const MOST: usize = 16;
 
 /// One allocation of the process, freed when it is dropped.
 #[derive(Debug)]
@@ -47,12 +50,7 @@ impl Block {
         // SAFETY: `base` is a new allocation of that many bytes, which need no value yet.
         let bytes =
             unsafe { slice::from_raw_parts_mut(base.as_ptr().cast::<MaybeUninit<u8>>(), layout.size()) };
-        let poison = MaybeUninit::new(0xFF);
-        if bytes.len() > PIECE {
-            bytes.par_chunks_mut(PIECE).for_each(|piece| piece.fill(poison));
-        } else {
-            bytes.fill(poison);
-        }
+        poison(bytes);
         Some(Self { base, layout, start: base })
     }
 
@@ -82,5 +80,70 @@ impl Drop for Block {
     }
 }
 
+/// Writes poison, on all cores where it is much.
+///
+/// Not on threads of rayon's: one that waits there runs another task of the caller's meanwhile, which may want the lock that
+/// this one holds.
+fn poison(bytes: &mut [MaybeUninit<u8>]) {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST).min(bytes.len() / PIECE);
+    let pieces = Mutex::new(bytes.chunks_mut(PIECE));
+    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(piece) = next() {
+            piece.fill(MaybeUninit::new(0xFF));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where the system gives no thread, the others do its part.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+}
+
 // SAFETY: a block owns its memory; nothing about it belongs to one thread.
 unsafe impl Send for Block {}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+
+    fn bytes(block: &Block, bytes: usize) -> &[u8] {
+        assert!(bytes <= block.layout.size());
+        // SAFETY: the block has as many, and they are initialised.
+        unsafe { slice::from_raw_parts(block.start.as_ptr(), bytes) }
+    }
+
+    #[test]
+    fn every_byte_is_poisoned() {
+        for size in [0, 1, PIECE, PIECE + 1, 2 * PIECE, 9 * PIECE - 1] {
+            let block = Block::new(size, 256, Fill::Poison).expect("memory");
+            assert!(bytes(&block, size.max(1)).iter().all(|byte| *byte == 0xFF), "{size}");
+            assert!(block.start.as_ptr().addr().is_multiple_of(256));
+        }
+        assert!(Block::new(usize::MAX, 256, Fill::Poison).is_none());
+        assert!(Block::new(isize::MAX as usize, 256, Fill::Poison).is_none());
+    }
+
+    /// A task of the caller's may hold a lock while it allocates, which the next one waits for.
+    #[test]
+    fn no_task_of_the_callers_runs_meanwhile() {
+        thread_local!(static ALLOCATES: Cell<bool> = const { Cell::new(false) });
+        let pool = ThreadPoolBuilder::new().num_threads(4).build().expect("threads");
+        pool.scope(|scope| {
+            for _ in 0..100 {
+                scope.spawn(|_| {
+                    assert!(!ALLOCATES.replace(true), "a task runs inside of another");
+                    let block = Block::new(8 * PIECE, 256, Fill::Poison).expect("memory");
+                    assert!(bytes(&block, 8 * PIECE).iter().all(|byte| *byte == 0xFF));
+                    ALLOCATES.set(false);
+                });
+            }
+        });
+    }
+}

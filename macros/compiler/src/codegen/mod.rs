@@ -19,6 +19,7 @@ use crate::check::launch as limit;
 use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 use names::{Names, hygienic, placed};
+pub(crate) use repeats::{follows, is_primitive};
 pub use stub::Stub;
 use syn::spanned::Spanned;
 

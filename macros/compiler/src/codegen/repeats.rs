@@ -3,12 +3,12 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote_spanned;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprCall, ExprMethodCall, Path, Stmt, Type};
+use syn::{Expr, ExprCall, ExprField, ExprMethodCall, ExprPath, ExprUnary, Path, Stmt, Type, UnOp};
 
 use super::Context;
 use super::names::hygienic;
 use super::run::private;
-use crate::resolve::{OperationKind, Program, Shape};
+use crate::resolve::{CallArgument, Operation, OperationKind, Program, Shape};
 
 /// Methods of numbers. What else is called may be the user's, and depend on anything.
 const METHODS: [&str; 23] = [
@@ -41,15 +41,25 @@ const METHODS: [&str; 23] = [
 const PRIMITIVES: [&str; 14] =
     ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
-/// Tells the call that it depends on the parameters and the arguments alone, if that is known.
+/// What else belongs to a number's type: `u32::from`.
+const FUNCTIONS: [&str; 4] = ["from", "from_bits", "from_ne_bytes", "to_bits"];
+
+/// Tells the call that it depends on the parameters and the arguments alone, if that is known. What is known only once
+/// names are resolved, the call finds out.
 pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
-    let parameters: Vec<_> = known(cx.program)?;
+    let Known { used, constants, blocks, .. } = known(cx.program)?;
     let (call, private, site) = (&cx.names.call, private(cx), hygienic());
-    Some(quote_spanned!(site=> #call.repeats([#(#private::word(#parameters)),*]);))
+    // One that nothing uses is rustc's to report.
+    let parameters = cx.program.params.iter().map(|param| &param.name).filter(|name| used.contains(name));
+    let words = parameters.map(|name| quote_spanned!(site=> #private::word(&#name)));
+    let constants = constants.iter().map(|path| quote_spanned!(site=> #private::word(&#path)));
+    let blocks = blocks.map(|path| quote_spanned!(site=> #private::is_blocks(#path)));
+    let words = words.chain(constants).chain(blocks);
+    Some(quote_spanned!(site=> #call.repeats([#(#words),*]);))
 }
 
-/// The parameters, if the operations follow from them, from the chunk and from constants.
-fn known(program: &Program) -> Option<Vec<&Ident>> {
+/// What the operations follow from besides the parameters and the chunk, if that is constants.
+fn known(program: &Program) -> Option<Known<'_>> {
     // What no graph can hold.
     let is_direct = |kind: &OperationKind| {
         matches!(kind, OperationKind::Call(_) | OperationKind::Host(_) | OperationKind::Then(_))
@@ -57,16 +67,33 @@ fn known(program: &Program) -> Option<Vec<&Ident>> {
     if program.operations.iter().any(|operation| is_direct(&operation.kind)) {
         return None;
     }
-    let parameters = program.params.iter().map(|param| is_primitive(&param.ty).then_some(&param.name));
-    let mut known = Known(true);
-    program.expressions().into_iter().for_each(|expr| known.visit_expr(expr));
+    if !program.params.iter().all(|param| is_primitive(&param.ty)) {
+        return None;
+    }
+    let params = program.params.iter().map(|param| &param.name);
+    let numbers = params.chain(program.generics.const_params().map(|param| &param.ident)).collect();
+    let mut known = Known::new(numbers, program.chunk.name.as_ref());
+    let is_a_constant = |expr: &Expr| {
+        // As it is, of whatever type, its value is copied and no more.
+        let is_value = program.operations.iter().any(|operation| is_value(operation, expr));
+        is_value && matches!(expr, Expr::Path(ExprPath { qself: None, path, .. }) if names_a_constant(path))
+    };
+    let operands = program.expressions().into_iter().filter(|&expr| !is_a_constant(expr));
+    operands.for_each(|expr| known.visit_expr(expr));
     let shapes = program.hosts.iter().map(|host| &host.shape);
     let shapes = shapes.chain(program.buffers.iter().map(|buffer| &buffer.shape));
     shapes.flat_map(Shape::exprs).for_each(|expr| known.visit_expr(expr));
-    if known.0 { parameters.collect() } else { None }
+    known.is_known.then_some(known)
 }
 
-fn is_primitive(ty: &Type) -> bool {
+/// Whether the condition of a kernel follows from its arguments: from these numbers and from how long these slices are.
+pub(crate) fn follows(condition: &Expr, numbers: Vec<&Ident>, slices: Vec<&Ident>) -> bool {
+    let mut known = Known { slices, ..Known::new(numbers, None) };
+    known.visit_expr(condition);
+    known.is_known && known.constants.is_empty() && known.blocks.is_none()
+}
+
+pub(crate) fn is_primitive(ty: &Type) -> bool {
     match ty {
         Type::Path(path) if path.qself.is_none() => path.path.get_ident().is_some_and(names_a_primitive),
         _ => false,
@@ -77,53 +104,141 @@ fn names_a_primitive(name: &Ident) -> bool {
     PRIMITIVES.iter().any(|primitive| name == primitive)
 }
 
-/// `blocks`, `size_of::<T>`, and what belongs to a number: `u32::from`.
+fn is_method(name: &Ident) -> bool {
+    METHODS.iter().any(|method| name == method)
+}
+
+/// What belongs to a number: `u32::from`.
 fn is_known_function(path: &Path) -> bool {
     match path.segments.iter().collect::<Vec<_>>()[..] {
-        [function] => function.ident == "blocks" || function.ident == "size_of",
-        [ty, _] => names_a_primitive(&ty.ident),
+        [ty, function] => {
+            let function = &function.ident;
+            names_a_primitive(&ty.ident)
+                && (is_method(function) || FUNCTIONS.iter().any(|known| function == known))
+        }
         _ => false,
     }
 }
 
-/// Whether all expressions seen so far have the same value each time.
-struct Known(bool);
+/// `u32::MAX`
+fn is_of_a_primitive(path: &Path) -> bool {
+    matches!(path.segments.iter().collect::<Vec<_>>()[..], [ty, constant] if names_a_primitive(&ty.ident) && is_upper(&constant.ident))
+}
 
-impl<'ast> Visit<'ast> for Known {
-    fn visit_expr(&mut self, expr: &'ast Expr) {
+/// `LIMIT`: of what is so called rustc knows the type without being told.
+fn names_a_constant(path: &Path) -> bool {
+    path.segments.iter().all(|segment| segment.arguments.is_none())
+        && path.segments.last().is_some_and(|last| is_upper(&last.ident))
+}
+
+/// Whether an operation fills with an expression, or gives it to a kernel.
+fn is_value(operation: &Operation, expr: &Expr) -> bool {
+    let fills = matches!(&operation.kind, OperationKind::Fill(fill) if std::ptr::eq(&fill.value, expr));
+    let scalar =
+        |arg: &CallArgument| matches!(arg, CallArgument::Scalar(scalar) if std::ptr::eq(scalar, expr));
+    fills || operation.args().iter().any(scalar)
+}
+
+fn is_upper(name: &Ident) -> bool {
+    let name = name.to_string();
+    name.chars().any(char::is_alphabetic) && !name.chars().any(char::is_lowercase)
+}
+
+/// Whether all expressions seen so far have the same value each time.
+struct Known<'a> {
+    is_known: bool,
+    /// What is compared, or a constant by its declaration.
+    numbers: Vec<&'a Ident>,
+    /// Which of them are used.
+    used: Vec<&'a Ident>,
+    /// What has a known length.
+    slices: Vec<&'a Ident>,
+    chunk: Option<&'a Ident>,
+    /// What is a constant if it is a number: of another type it might do anything when it is used.
+    constants: Vec<&'a Path>,
+    /// What is `blocks` if that name is not another's.
+    blocks: Option<&'a Path>,
+}
+
+impl<'a> Known<'a> {
+    fn new(numbers: Vec<&'a Ident>, chunk: Option<&'a Ident>) -> Self {
+        let (used, slices, constants) = (Vec::new(), Vec::new(), Vec::new());
+        Self { is_known: true, numbers, used, slices, chunk, constants, blocks: None }
+    }
+
+    fn path(&mut self, path: &'a Path) {
+        if let Some(number) = path.get_ident().filter(|name| self.numbers.contains(name)) {
+            self.used.push(number);
+        } else if names_a_constant(path) && !is_of_a_primitive(path) {
+            self.constants.push(path);
+        } else {
+            self.is_known &= is_of_a_primitive(path);
+        }
+    }
+
+    fn call(&mut self, function: &'a Expr, args: Vec<&'a Expr>) {
+        let Expr::Path(ExprPath { qself: None, path: function, .. }) = function else {
+            self.is_known = false;
+            return;
+        };
+        if function.is_ident("blocks") {
+            self.blocks = Some(function);
+        } else {
+            self.is_known &= is_known_function(function);
+        }
+        args.into_iter().for_each(|arg| self.visit_expr(arg));
+    }
+
+    fn method(&mut self, receiver: &'a Expr, method: &Ident, args: Vec<&'a Expr>) {
+        let is_slice = matches!(receiver, Expr::Path(ExprPath { qself: None, path, .. })
+            if path.get_ident().is_some_and(|name| self.slices.contains(&name)));
+        if is_slice && (method == "len" || method == "is_empty") {
+            return;
+        }
+        self.is_known &= is_method(method);
+        self.visit_expr(receiver);
+        args.into_iter().for_each(|arg| self.visit_expr(arg));
+    }
+
+    /// `c.len`. Of anything else a field may lie behind a pointer, which is the user's to follow.
+    fn field(&mut self, field: &ExprField) {
+        let is_chunk = matches!(&*field.base, Expr::Path(ExprPath { qself: None, path, .. })
+            if path.get_ident().is_some_and(|name| Some(name) == self.chunk));
+        self.is_known &= is_chunk;
+    }
+}
+
+impl<'a> Visit<'a> for Known<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Array(_)
             | Expr::Binary(_)
             | Expr::Block(_)
-            | Expr::Cast(_)
-            | Expr::Field(_)
             | Expr::Group(_)
             | Expr::If(_)
             | Expr::Lit(_)
             | Expr::Paren(_)
-            | Expr::Path(_)
             | Expr::Repeat(_)
-            | Expr::Tuple(_)
-            | Expr::Unary(_) => {
-                visit::visit_expr(self, expr);
+            | Expr::Tuple(_) => visit::visit_expr(self, expr),
+            Expr::Cast(cast) => {
+                self.is_known &= is_primitive(&cast.ty);
+                self.visit_expr(&cast.expr);
             }
-            Expr::Call(ExprCall { func, args, .. }) => {
-                self.0 &= matches!(&**func, Expr::Path(function) if is_known_function(&function.path));
-                args.iter().for_each(|arg| self.visit_expr(arg));
-            }
+            Expr::Unary(ExprUnary { op: UnOp::Not(_) | UnOp::Neg(_), expr, .. }) => self.visit_expr(expr),
+            Expr::Path(ExprPath { qself: None, path, .. }) => self.path(path),
+            Expr::Field(field) => self.field(field),
+            Expr::Call(ExprCall { func, args, .. }) => self.call(func, args.iter().collect()),
             Expr::MethodCall(ExprMethodCall { receiver, method, args, .. }) => {
-                self.0 &= METHODS.iter().any(|known| method == known);
-                self.visit_expr(receiver);
-                args.iter().for_each(|arg| self.visit_expr(arg));
+                self.method(receiver, method, args.iter().collect());
             }
-            _ => self.0 = false,
+            _ => self.is_known = false,
         }
     }
 
-    fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Expr(expr, _) => self.visit_expr(expr),
-            _ => self.0 = false,
+            _ => self.is_known = false,
         }
     }
 }
@@ -132,10 +247,16 @@ impl<'ast> Visit<'ast> for Known {
 mod tests {
     use super::*;
 
+    fn named<const N: usize>(names: [&str; N]) -> [Ident; N] {
+        names.map(|name| Ident::new(name, proc_macro2::Span::call_site()))
+    }
+
     fn is_known(expr: &str) -> bool {
-        let mut known = Known(true);
-        known.visit_expr(&syn::parse_str(expr).expect(expr));
-        known.0
+        let (numbers, [c]) = (named(["alpha", "beta", "flag", "refine"]), named(["c"]));
+        let mut known = Known::new(numbers.iter().collect(), Some(&c));
+        let expr = syn::parse_str(expr).expect(expr);
+        known.visit_expr(&expr);
+        known.is_known
     }
 
     #[test]
@@ -149,7 +270,6 @@ mod tests {
             "if c.index == 0 { 1 } else { TABLE }",
             "[0.0; 4]",
             "u32::from(flag)",
-            "c.len * size_of::<f32>()",
             "!refine || c.start.is_multiple_of(u32::MAX as usize)",
         ] {
             assert!(is_known(expr), "{expr}");
@@ -171,6 +291,15 @@ mod tests {
             "(|| 1)()",
             "Shape { rows: 1 }",
             "mine::blocks(c.len, 256)",
+            "blocks::<usize>(c.len, 256)",
+            "size_of::<f32>()",
+            "*alpha",
+            "state",
+            "LIMITS.rows",
+            "Limits::<f32>::ROWS",
+            "<f32 as Limits>::ROWS",
+            "f32::now()",
+            "None",
             "if c.index == 0 { next() } else { 1 }",
             "if c.index == 0 { random!(); 1 } else { 1 }",
             "if c.index == 0 { let n = 1; n } else { 1 }",
@@ -184,5 +313,31 @@ mod tests {
         let ty = |ty: &str| is_primitive(&syn::parse_str(ty).expect(ty));
         assert!(ty("f32") && ty("usize") && ty("bool"));
         assert!(!ty("Shape") && !ty("[f32; 2]") && !ty("u128") && !ty("Vec<f32>") && !ty("T") && !ty("&f32"));
+    }
+
+    #[test]
+    fn a_condition_follows_from_the_arguments() {
+        let (numbers, slices) = (named(["n", "k"]), named(["x", "y"]));
+        let follows = |condition: &str| {
+            let condition = syn::parse_str(condition).expect(condition);
+            follows(&condition, numbers.iter().collect(), slices.iter().collect())
+        };
+        for condition in [
+            "n as usize <= x.len().min(y.len())",
+            "(n as usize + 2) * k as usize <= x.len()",
+            "k <= 1024 && !x.is_empty()",
+        ] {
+            assert!(follows(condition), "{condition}");
+        }
+        for condition in [
+            "ready()",
+            "MAY.load(Relaxed)",
+            "n <= LIMIT",
+            "n.len() > 0",
+            "step.n <= k",
+            "blocks(x.len(), 1) <= n",
+        ] {
+            assert!(!follows(condition), "{condition}");
+        }
     }
 }

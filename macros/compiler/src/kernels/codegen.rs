@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Ident, Type};
+use syn::{Expr, Ident, Type};
 
 use super::arguments::Arguments;
 use super::check::{Facts, unraw};
@@ -12,6 +12,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
+use crate::codegen::{follows, is_primitive};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(
@@ -150,6 +151,15 @@ impl Generator<'_> {
             // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave `launch`.
             quote_spanned!(Span::mixed_site()=> launch.requires((|| #condition)(), #kernel_name, #said)?;)
         });
+        let numbers = kernel.parameters.iter().filter(|parameter| {
+            matches!(parameter.kind, ParameterKind::Scalar) && is_primitive(&parameter.ty)
+        });
+        let numbers: Vec<_> = numbers.map(|parameter| &parameter.name).collect();
+        let slices = kernel.parameters.iter().filter(|parameter| self.view(&parameter.kind).is_some());
+        let slices: Vec<_> = slices.map(|parameter| &parameter.name).collect();
+        let depends = |condition: &Expr| !follows(condition, numbers.clone(), slices.clone());
+        let asks = kernel.requires.iter().any(depends);
+        let asks = asks.then(|| quote_spanned!(Span::mixed_site()=> launch.asks();));
         let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
         let arguments = passed().map(|parameter| self.argument(parameter));
         let sizes = passed().map(|Parameter { name, kind, .. }| match self.view(kind) {
@@ -166,6 +176,7 @@ impl Generator<'_> {
         // SAFETY of the generated block: promised by the user's `unsafe extern`.
         quote_spanned! {Span::mixed_site()=>
             #(#views)*
+            #asks
             #(#requires)*
             #host
             unsafe {

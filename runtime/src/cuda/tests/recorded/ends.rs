@@ -131,3 +131,26 @@ fn a_word_that_may_still_be_written_is_never_freed() {
         ]
     );
 }
+
+/// Each wait gives its word back.
+#[test]
+fn many_waits_on_many_threads_take_few_words() {
+    let calls = recorded("many_waits_on_many_threads_take_few_words", WRITES, &[], || {
+        let device = Cuda::open(0).expect("the stub's device");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let stream = ok(device.create_stream(0));
+                    (0..1000).for_each(|_| ok(wait(&*device, stream)));
+                });
+            }
+        });
+    });
+    let Some(calls) = calls else { return };
+    let count = |call: &str| calls.lines().filter(|line| line.starts_with(call)).count();
+    assert_eq!(count("cuStreamWriteValue32"), 4000);
+    // At most one for each thread, where they begin together; all are freed.
+    let pages = count("cuMemHostAlloc");
+    assert!((1..=4).contains(&pages), "{pages}");
+    assert_eq!(count("cuMemFreeHost"), pages);
+}
