@@ -238,7 +238,11 @@ mod frames {
             chunk c = usize::MAX;
             depth = 1;
             stream s;
-            stage all on s { copy y -> dy; fill dy = 2.0; copy dy -> y; }
+            stage all on s {
+                copy y -> dy;
+                double_all<<<1, 32>>>(c.len as u32, &mut dy);
+                copy dy -> y;
+            }
         }
     }
 }
