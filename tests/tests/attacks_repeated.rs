@@ -242,8 +242,8 @@ stream_pipeline! {
 /// Of graphs that were not launched nothing has arrived.
 #[test]
 fn what_a_repeated_run_has_not_launched_is_not_complete() {
-    // Of each run the first graph has 384 chunks, the second one 1,152, and the third one the rest.
-    let refused = [("THALWEG_FAIL", "cuGraphLaunch:700:5")];
+    // Of each run the first graph has 768 chunks, the second one the rest.
+    let refused = [("THALWEG_FAIL", "cuGraphLaunch:700:4")];
     STUBS.record("what_a_repeated_run_has_not_launched_is_not_complete", &refused, |device| {
         let mut copied = Copied::new(device).expect("the pipeline");
         let x = PinnedBuf::from_slice(device, &[1.0; 2000]).expect("pinned memory");
@@ -252,9 +252,9 @@ fn what_a_repeated_run_has_not_launched_is_not_complete() {
         y.fill(0.0);
         let error = copied.run(&x, &mut y).expect_err("the launch failed");
         let arrived = y.iter().take_while(|value| **value == 1.0).count();
-        assert_eq!(arrived, 384);
+        assert_eq!(arrived, 768);
         let [complete] = error.complete() else { panic!("{error:?}") };
-        assert_eq!((complete.host, complete.chunks, complete.items), ("y", 384, 384));
+        assert_eq!((complete.host, complete.chunks, complete.items), ("y", 768, 768));
     });
 }
 

@@ -4,6 +4,7 @@ mod copy;
 mod device;
 mod device_buf;
 mod device_source;
+pub(crate) mod first_touch;
 mod host;
 mod pinned;
 mod pinned_slice;

@@ -89,7 +89,9 @@ pub(crate) fn help_or_pause() {
     if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
-static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+/// Of the machine, for this process.
+pub(super) static CORES: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
 static WORKERS: LazyLock<&'static Workers> = LazyLock::new(|| {
     let workers: &'static Workers = Box::leak(Box::default());

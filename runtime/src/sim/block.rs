@@ -2,10 +2,10 @@
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::mem::MaybeUninit;
-use std::num::NonZero;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
-use std::{slice, thread};
+use std::slice;
+
+use crate::memory::first_touch;
 
 /// What a new block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +18,6 @@ pub(super) enum Fill {
 /// Blocks above this many bytes are zero whatever the fill. The pages of such blocks, and of all that are to be zero, are
 /// untouched: the operating system finds memory for them only where they are used, as far as they are used.
 const UNTOUCHED: usize = 256 << 20;
-
-/// What one thread poisons at a time. That finds memory for the pages, too, which takes longer than writing them.
-const PIECE: usize = 1 << 20;
-
-/// More threads than the operating system finds memory for at the same time.
-const MOST: usize = 16;
 
 /// One allocation of the process, freed when it is dropped.
 #[derive(Debug)]
@@ -50,7 +44,7 @@ impl Block {
         // SAFETY: `base` is a new allocation of that many bytes, which need no value yet.
         let bytes =
             unsafe { slice::from_raw_parts_mut(base.as_ptr().cast::<MaybeUninit<u8>>(), layout.size()) };
-        poison(bytes);
+        first_touch::fill(bytes, 0xFF);
         Some(Self { base, layout, start: base })
     }
 
@@ -80,28 +74,6 @@ impl Drop for Block {
     }
 }
 
-/// Writes poison, on all cores where it is much.
-///
-/// Not on threads of rayon's: one that waits there runs another task of the caller's meanwhile, which may want the lock that
-/// this one holds.
-fn poison(bytes: &mut [MaybeUninit<u8>]) {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST).min(bytes.len() / PIECE);
-    let pieces = Mutex::new(bytes.chunks_mut(PIECE));
-    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || {
-        while let Some(piece) = next() {
-            piece.fill(MaybeUninit::new(0xFF));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            // Where the system gives no thread, the others do its part.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-}
-
 // SAFETY: a block owns its memory; nothing about it belongs to one thread.
 unsafe impl Send for Block {}
 
@@ -112,6 +84,7 @@ mod tests {
     use rayon::ThreadPoolBuilder;
 
     use super::*;
+    use crate::memory::first_touch::PIECE;
 
     fn bytes(block: &Block, bytes: usize) -> &[u8] {
         assert!(bytes <= block.layout.size());

@@ -50,6 +50,27 @@ impl Bare {
         })
     }
 
+    /// Likewise, each cut into copies of so many elements, which nothing but their stream orders.
+    pub fn cut_copies(&self, chunk: usize) -> Contender<'_> {
+        let name = format!("both copies in pieces of {} MiB", chunk >> 18);
+        Contender::new(name, Output::None, move |data| {
+            let start = Instant::now();
+            for (index, (x, z)) in data.x.chunks(chunk).zip(data.z.chunks_mut(chunk)).enumerate() {
+                let at = (index * chunk * 4) as u64;
+                // SAFETY: as in `copies`; the pieces lie where they do on the host.
+                unsafe {
+                    result::memcpy_htod_async(self.device[0] + at, x, self.streams[0]).expect("a copy in");
+                    result::memcpy_dtoh_async(z, self.device[1] + at, self.streams[1]).expect("a copy out");
+                }
+            }
+            for stream in self.streams {
+                // SAFETY: it is live.
+                unsafe { result::stream::synchronize(stream) }.expect("the copies");
+            }
+            Ok(Sample { wall: start.elapsed().as_secs_f64(), enqueue: None })
+        })
+    }
+
     /// The kernel alone, on what the last copy has left on the device.
     pub fn kernel(&self, iterations: u32) -> Contender<'_> {
         Contender::new("limit: the kernel alone", Output::None, move |data| {

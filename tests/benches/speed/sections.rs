@@ -21,7 +21,8 @@ const CHUNK: usize = 4 << 20;
 pub fn link(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value> {
     let mut data = Data::new(device, GIB, false)?;
     let bare = Bare::new(GIB);
-    let mut contenders = vec![bare.copies(), bare.kernel(1)];
+    let mut contenders =
+        vec![bare.copies(), bare.kernel(1), bare.cut_copies(CHUNK), bare.cut_copies(CHUNK / 16)];
     if let Some(cpp) = cpp {
         contenders.push(Contender::new("C++, copy, compute, copy", Output::Pinned, |data| {
             Ok(cpp.serial(&data.x, &mut data.z, 1))

@@ -1,0 +1,50 @@
+//! Writing fresh memory for the first time.
+
+use std::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::workers::CORES;
+
+/// What one thread writes at a time. That finds memory for the pages, too, which takes longer than writing them.
+pub(crate) const PIECE: usize = 1 << 20;
+
+/// More threads than the operating system finds memory for at the same time.
+const MOST: usize = 16;
+
+/// Writes `value` to all of it, on all cores where it is much: one writes slower than memory takes it.
+///
+/// Not on threads of rayon's: one that waits there runs another task of the caller's meanwhile, which may want a lock that
+/// this one holds.
+pub(crate) fn fill(bytes: &mut [MaybeUninit<u8>], value: u8) {
+    let threads = (*CORES).min(MOST).min(bytes.len() / PIECE);
+    let pieces = Mutex::new(bytes.chunks_mut(PIECE));
+    let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(piece) = next() {
+            piece.fill(MaybeUninit::new(value));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where the system gives no thread, the others do its part.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_written() {
+        for bytes in [0, 1, PIECE, 2 * PIECE + 3, 9 * PIECE - 1] {
+            let mut memory = vec![MaybeUninit::new(0xa5_u8); bytes];
+            fill(&mut memory, 7);
+            // SAFETY: the vector was made of initialised bytes.
+            assert!(memory.iter().all(|byte| unsafe { byte.assume_init() } == 7));
+        }
+    }
+}
