@@ -2,7 +2,7 @@
 //!
 //! The stream writes a word of page-locked memory at its end, and the host looks at that. `cuStreamSynchronize` looks all the
 //! time, too, but takes longer to notice: on an H200 a graph of three small kernels is known to be over after 10.9 us
-//! in place of 11.4, and of a hundred one after 13.5 in place of 17.2. What is longer under way is left to it: then the
+//! in place of 11.4, and the slowest of a hundred after 13.5 in place of 17.2. What is longer under way is left to it: then the
 //! difference is none, and it may be told to sleep.
 
 use std::sync::atomic::{AtomicBool, Ordering};
