@@ -193,6 +193,13 @@ pub enum OperationKind {
     Then,
 }
 
+impl OperationKind {
+    /// Whether the host has a part in it, so that no graph can hold it: a routine, a function, a callback.
+    pub(crate) fn is_direct(self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Host { .. } | Self::Then)
+    }
+}
+
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventPlan {

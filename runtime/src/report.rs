@@ -124,6 +124,31 @@ impl fmt::Display for Bytes {
 mod tests {
     use super::*;
 
+    impl Report {
+        /// Of one item, which took no time on a GPU: what tests say nothing of.
+        pub(crate) fn of_nothing() -> Self {
+            Self {
+                pipeline: "P",
+                device: String::new(),
+                items: 1,
+                chunks: 1,
+                chunk: 1,
+                depth: 1,
+                graph: false,
+                repeated: false,
+                stream_per_slot: false,
+                bytes_to_device: 0,
+                bytes_to_host: 0,
+                bytes_staged: 0,
+                device_memory: 0,
+                pinned_memory: 0,
+                enqueuing: Duration::ZERO,
+                time: Duration::ZERO,
+                simulated: false,
+            }
+        }
+    }
+
     #[test]
     fn a_run_says_what_it_did() {
         let report = |items, chunks, chunk| Report {
@@ -133,17 +158,8 @@ mod tests {
             chunks,
             chunk,
             depth: 3,
-            graph: false,
-            repeated: false,
-            stream_per_slot: false,
-            bytes_to_device: 0,
-            bytes_to_host: 0,
-            bytes_staged: 0,
-            device_memory: 0,
-            pinned_memory: 0,
-            enqueuing: Duration::ZERO,
-            time: Duration::ZERO,
             simulated: true,
+            ..Report::of_nothing()
         };
         for (report, said) in [
             (report(0, 0, 1), "Saxpy on simulated H200: no items, depth 3"),
@@ -165,23 +181,11 @@ mod tests {
     #[test]
     fn times_and_rates_have_units_that_suit_them() {
         let report = |micros, bytes| Report {
-            pipeline: "P",
             device: "a GPU".to_owned(),
-            items: 1,
-            chunks: 1,
-            chunk: 1,
-            depth: 1,
-            graph: false,
-            repeated: false,
-            stream_per_slot: false,
             bytes_to_device: bytes,
             bytes_to_host: bytes,
-            bytes_staged: 0,
-            device_memory: 0,
-            pinned_memory: 0,
-            enqueuing: Duration::ZERO,
             time: Duration::from_micros(micros),
-            simulated: false,
+            ..Report::of_nothing()
         };
         let copied = "0.1 GB/s to the device, 0.1 GB/s back\n  4.0 KiB to the device, 4.0 KiB back";
         for (report, said) in [

@@ -2,6 +2,8 @@
 
 #[path = "recorded/graphs.rs"]
 mod graphs;
+#[path = "recorded/repeated.rs"]
+mod repeated;
 
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;

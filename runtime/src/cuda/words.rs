@@ -72,7 +72,8 @@ impl Words {
     /// The words are not closed while anyone looks.
     pub(super) unsafe fn look_at(&self, word: Word) -> &AtomicU32 {
         let host = ptr::with_exposed_provenance_mut::<u32>(word.host);
-        // SAFETY: the word is aligned and lies in a page that is live until `close`, says the caller. The host accesses it atomically only; what the device writes is a whole word.
+        // SAFETY: the word is aligned and lies in a page that is live until `close`, says the caller. The host accesses it
+        // atomically only; what the device writes is a whole word.
         unsafe { AtomicU32::from_ptr(host) }
     }
 

@@ -219,23 +219,13 @@ mod tests {
     fn report(millis: u64, chunks: usize) -> Report {
         let bytes = 1 << 30;
         Report {
-            pipeline: "P",
-            device: String::new(),
             items: 1 << 28,
             chunks,
-            chunk: 1,
             depth: 3,
-            graph: false,
-            repeated: false,
-            stream_per_slot: false,
             bytes_to_device: bytes,
             bytes_to_host: bytes,
-            bytes_staged: 0,
-            device_memory: 0,
-            pinned_memory: 0,
-            enqueuing: Duration::ZERO,
             time: Duration::from_millis(millis),
-            simulated: false,
+            ..Report::of_nothing()
         }
     }
 

@@ -57,20 +57,18 @@ impl Call<'_, '_> {
         // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
         let (launched, totals) =
             unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &given) }?;
-        let must_drain = AbortOnUnwind;
-        let outcome = Ok(launched.map_err(|error| explain(pipeline.plan, error)));
-        let functions = Functions::default();
-        let (graph, graphs_only, repeated, repeats) = (true, true, true, false);
         Some(Enqueued {
+            // Before anything else, since the device is at work.
+            must_drain: AbortOnUnwind,
             start,
-            outcome,
+            outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
             totals,
-            functions,
-            graph,
-            graphs_only,
-            repeated,
-            repeats,
-            must_drain,
+            functions: Functions::default(),
+            graph: true,
+            graphs_only: true,
+            repeated: true,
+            // That it may is known.
+            repeats: false,
         })
     }
 

@@ -41,9 +41,7 @@ impl Cover {
         let any =
             |is: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| is(&operation.kind));
         // What no graph can hold goes between graphs; in graphs of whole runs no two chunks would then overlap.
-        let direct = any(|kind| {
-            matches!(kind, OperationKind::Call { .. } | OperationKind::Host { .. } | OperationKind::Then)
-        });
+        let direct = any(|kind| kind.is_direct());
         if !staged && !direct {
             return Self::Run;
         }

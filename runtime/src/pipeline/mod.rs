@@ -45,7 +45,7 @@ use crate::error::{Error, ErrorKind, Place, Result, Site};
 use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
-use crate::plan::{BufferPlan, HostPlan, OperationKind, OperationPlan, Plan};
+use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::stream::{Event, Stream};
 use call::Room;
@@ -224,13 +224,7 @@ impl Pipeline {
         // What else there is was enqueued before the last, so that nothing is gained for it.
         let alone = used().nth(1).is_none();
         // To look for its end may take memory, and allocating it might wait for a stream that waits for the host.
-        let waits_for_host = |operation: &OperationPlan| {
-            matches!(
-                operation.kind,
-                OperationKind::Host { .. } | OperationKind::Then | OperationKind::Call { .. }
-            )
-        };
-        let soon = alone && !self.plan.operations.iter().any(waits_for_host);
+        let soon = alone && !self.plan.operations.iter().any(|operation| operation.kind.is_direct());
         for stream in used() {
             let outcome = if soon { stream.synchronize_soon() } else { stream.synchronize() };
             if let Err(failed) = outcome {

@@ -134,18 +134,16 @@ impl Graphs {
         }
         let totals = done.totals.clone();
         for position in 0..kept.len() {
-            let (before, kept) = kept.split_at_mut(position);
-            let Some(kept) = kept.first_mut() else { break };
-            let Some(Kept { graph, nodes, .. }) = kept.as_deref() else { continue };
+            let Some(Kept { graph, nodes, .. }) = kept[position].as_deref() else { continue };
             // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
             // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
             let launched = unsafe {
                 device.driver().launch_graph(&graph.raw, nodes, Vec::new(), lane.stream.raw, NO_OPERATION)
             };
             if let Err(error) = launched {
-                self.retired.extend(kept.take().map(|kept| kept.graph));
+                self.retired.extend(kept[position].take().map(|kept| kept.graph));
                 self.done = None;
-                return Some((Err(error), downloads(plan, before)));
+                return Some((Err(error), downloads(plan, &kept[..position])));
             }
         }
         Some((Ok(()), totals))
@@ -154,16 +152,13 @@ impl Graphs {
 
 /// What these graphs bring to the host.
 fn downloads(plan: &Plan, graphs: &[Option<Box<Kept>>]) -> Totals {
+    let tags = graphs.iter().flatten().flat_map(|kept| kept.nodes.tags());
+    let is_download = |&operation: &usize| {
+        let known = plan.operations.get(operation);
+        known.is_some_and(|known| matches!(known.kind, OperationKind::Download { .. }))
+    };
     let mut totals = Totals::default();
-    for tag in graphs.iter().flatten().flat_map(|kept| kept.nodes.tags()) {
-        let operation = tag.operation as usize;
-        if plan
-            .operations
-            .get(operation)
-            .is_some_and(|known| matches!(known.kind, OperationKind::Download { .. }))
-        {
-            totals.downloaded(operation);
-        }
-    }
+    let operations = tags.map(|tag| tag.operation as usize).filter(is_download);
+    operations.for_each(|operation| totals.downloaded(operation));
     totals
 }
