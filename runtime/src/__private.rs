@@ -14,8 +14,8 @@ pub use crate::launch::{
 pub use crate::layout::same_layout;
 pub use crate::memory::{InOut, Input, Output};
 pub use crate::pipeline::{
-    AUTO_DEPTH, Buffer, Build, Call, Chunk, ChunkSize, Edge, Host, Operation, Options, Pipeline, Run,
-    Settings, Size, fits_budget, host_value, is_blocks, times, word,
+    Buffer, Build, Call, Chunk, ChunkSize, Edge, Host, Operation, Options, Pipeline, Run, Settings, Size,
+    fits_budget, host_value, is_blocks, times, word,
 };
 pub use crate::plan::{
     BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,

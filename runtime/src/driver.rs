@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::error::{DriverError, Error, ErrorKind};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
+use crate::memory::numa::Node;
 use crate::sim::Spec;
 
 /// An address in device memory. On the simulated device it is an address in this process.
@@ -221,6 +222,11 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
 
     /// What tells this device and its driver from others, from one process to the next; `None` where that is not needed.
     fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// The part of the machine that the device is attached to, if that makes a difference.
+    fn node(&self) -> Option<&Node> {
         None
     }
 

@@ -54,6 +54,15 @@ extern "C" __global__ void __launch_bounds__(1024) largest(unsigned n, const flo
     if (threadIdx.x == 0) best[0] = shared[0];
 }
 
+// The largest element of x after so many steps, and of best[0]. One thread an element; none is negative, so that they compare
+// as integers do.
+extern "C" __global__ void tallest(unsigned n, unsigned iterations, const float* x, float* best) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    int most = i < n ? __float_as_int(stepped(x[i], iterations)) : 0;
+    for (int half = 16; half > 0; half /= 2) most = max(most, __shfl_xor_sync(~0u, most, half));
+    if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<int*>(best), most);
+}
+
 // The mean of each element and its two neighbours; x has one more on each side.
 extern "C" __global__ void smooth(unsigned n, const float* x, float* z) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

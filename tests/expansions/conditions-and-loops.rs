@@ -157,10 +157,9 @@ impl Refine {
 }
 impl ::thalweg::__private::Build for Refine {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(
+        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,
-            ::thalweg::__private::AUTO_DEPTH,
         )?;
         let mut built = Self {
             twice: pipeline.load(3)?,

@@ -114,10 +114,9 @@ impl Blur {
 }
 impl ::thalweg::__private::Build for Blur {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(
+        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,
-            ::thalweg::__private::AUTO_DEPTH,
         )?;
         let built = Self {
             blur_2: pipeline.load(1)?,

@@ -84,10 +84,9 @@ impl Transpose {
 }
 impl ::thalweg::__private::Build for Transpose {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(
+        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,
-            ::thalweg::__private::AUTO_DEPTH,
         )?;
         let mut built = Self {
             transpose: pipeline.load(1)?,

@@ -91,10 +91,9 @@ impl Saxpy {
 }
 impl ::thalweg::__private::Build for Saxpy {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(
+        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,
-            ::thalweg::__private::AUTO_DEPTH,
         )?;
         let mut built = Self {
             saxpy: pipeline.load(2)?,

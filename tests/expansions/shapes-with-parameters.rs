@@ -106,10 +106,9 @@ impl Normalise {
 }
 impl ::thalweg::__private::Build for Normalise {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(
+        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,
-            ::thalweg::__private::AUTO_DEPTH,
         )?;
         let built = Self {
             to_f32: pipeline.load(1)?,

@@ -90,10 +90,9 @@ impl Gray {
 }
 impl ::thalweg::__private::Build for Gray {
     fn build(settings: ::thalweg::__private::Settings<'_>) -> ::thalweg::Result<Self> {
-        let pipeline = ::thalweg::__private::Pipeline::new(
+        let pipeline = ::thalweg::__private::Pipeline::with_auto_depth(
             settings,
             &Self::PLAN,
-            ::thalweg::__private::AUTO_DEPTH,
         )?;
         let mut built = Self {
             grayscale: pipeline.load(1)?,

@@ -109,3 +109,42 @@ fn a_pipeline_holds_no_more_than_its_slots() {
     assert_eq!((report.device_memory, report.pinned_memory), (2 * 2 * 1024, 0));
     assert!(report.enqueuing > std::time::Duration::ZERO && report.enqueuing <= report.time);
 }
+
+stream_pipeline! {
+    /// The depth is made to fit.
+    pipeline AutoDepth {
+        param n: usize;
+        input x: [u8];
+        output y: [u8];
+        chunk c = n;
+        budget = SMALL;
+        stage load { copy x -> a; }
+        stage work { copy a -> b; }
+        stage store { copy b -> y; }
+    }
+}
+
+#[test]
+fn an_auto_depth_fits_the_budget() {
+    let device = Device::simulated(Spec::default());
+    let x: Vec<u8> = (0..1_000_000).map(|i| (i % 251) as u8).collect();
+    let mut pipeline = AutoDepth::new(&device).unwrap();
+    let mut depth = |chunk: usize, items: usize| {
+        let mut y = vec![0; items];
+        let report = pipeline.run(chunk, &x[..items], &mut y)?;
+        assert_eq!(y, x[..items]);
+        assert!(report.device_memory <= SMALL as u64, "{report:?}");
+        thalweg::Result::Ok(report.depth)
+    };
+    // Two buffers.
+    for (chunk, slots) in
+        [(8 * KIB, 3), (10 * KIB, 3), (11 * KIB, 2), (16 * KIB, 2), (17 * KIB, 1), (32 * KIB, 1)]
+    {
+        assert_eq!(depth(chunk, x.len()).unwrap(), slots, "{chunk}");
+    }
+    // A short run needs fewer.
+    assert_eq!(depth(32 * KIB, 100).unwrap(), 3);
+    let error = depth(33 * KIB, x.len()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, .. }), "{error}");
+    assert_eq!(depth(8 * KIB, x.len()).unwrap(), 3);
+}

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::sim::Spec;
 
 /// The first line.
-const FORMAT: &str = "# thalweg calibration 1: bytes, seconds, bytes a second";
+const FORMAT: &str = "# thalweg calibration 2: bytes, seconds, bytes a second";
 
 /// A file that is longer is none.
 const LONGEST: u64 = 1 << 16;
@@ -57,6 +57,7 @@ fn to_text(spec: &Spec) -> String {
         ("duplex", spec.duplex),
         ("memory_rate", spec.memory_rate),
         ("host_memcpy", spec.host_memcpy),
+        ("thread_memcpy", spec.thread_memcpy),
     ];
     let times = [
         ("copy_latency", spec.copy_latency),
@@ -96,6 +97,7 @@ fn from_text(text: &str) -> Result<Spec, String> {
         duplex: fields.get("duplex")?,
         memory_rate: fields.get("memory_rate")?,
         host_memcpy: fields.get("host_memcpy")?,
+        thread_memcpy: fields.get("thread_memcpy")?,
         copy_latency: fields.time("copy_latency")?,
         launch_latency: fields.time("launch_latency")?,
         event_latency: fields.time("event_latency")?,

@@ -4,13 +4,14 @@
 //! says. Of several tries the quickest counts, since whatever else goes on only makes them slower.
 
 use std::mem::ManuallyDrop;
-use std::time::Duration;
+use std::ptr;
+use std::time::{Duration, Instant};
 
 use crate::device::Device;
 use crate::driver::{Driver, DriverResult, Tag};
 use crate::error::Result;
 use crate::graph::Recording;
-use crate::memory::{DeviceMemory, NO_OPERATION, PinnedCore, Way, copy};
+use crate::memory::{DeviceMemory, NO_OPERATION, PinnedCore, Way, Workers, copy_with, numa};
 use crate::plan::Priority;
 use crate::sim::Spec;
 use crate::stream::{Event, Stream};
@@ -105,7 +106,7 @@ impl<'d> Rig<'d> {
         let on_device = self.large_copies(&[Direction::OnDevice])?;
         let rate = |seconds: f64| self.bytes as f64 / (seconds - copy_latency).max(1e-12);
         let [graph_launch, graph_update] = self.graph()?;
-        Ok(Spec {
+        let spec = Spec {
             name: format!("simulated {}", info.name.trim_start_matches("simulated ")),
             memory: info.memory,
             compute_capability: info.compute_capability,
@@ -118,7 +119,7 @@ impl<'d> Rig<'d> {
             duplex: (up.max(down) / both.max(1e-12)).clamp(0.01, 1.0),
             // It reads and writes.
             memory_rate: 2.0 * rate(on_device),
-            host_memcpy: self.host_memcpy()?,
+            thread_memcpy: self.thread_memcpy(),
             copy_latency: seconds(copy_latency),
             launch_latency: seconds(launch_latency),
             event_latency: seconds(hop / 2.0 - copy_latency),
@@ -129,7 +130,10 @@ impl<'d> Rig<'d> {
             graph_launch: seconds(graph_launch),
             graph_update: seconds(graph_update),
             ..Spec::h200()
-        })
+        };
+        let workers = Workers::near(self.driver().node());
+        workers.employ(spec.copy_threads());
+        Ok(Spec { host_memcpy: self.host_memcpy(workers)?, ..spec })
     }
 
     fn driver(&self) -> &'d dyn Driver {
@@ -237,13 +241,30 @@ impl<'d> Rig<'d> {
         Ok([launching?, updating.transpose()?.unwrap_or(0.0)])
     }
 
-    /// Bytes that the host copies in a second, from ordinary memory to page-locked.
-    fn host_memcpy(&self) -> DriverResult<f64> {
+    /// Bytes that one thread copies in a second, from ordinary memory to page-locked. The simulated device's clock knows nothing of
+    /// single threads.
+    fn thread_memcpy(&self) -> f64 {
+        let (data, to) = (vec![1_u8; self.bytes], self.pinned[0].ptr.as_ptr().expose_provenance());
+        let once = || {
+            let start = Instant::now();
+            // SAFETY: as in `host_memcpy`. The address is that of live memory of this size, and was exposed.
+            unsafe {
+                copy_with(Way::Cached, ptr::with_exposed_provenance_mut(to), data.as_ptr(), self.bytes);
+            }
+            start.elapsed().as_secs_f64()
+        };
+        let seconds =
+            numa::near(self.driver().node(), || (0..TRIES).map(|_| once()).fold(f64::INFINITY, f64::min));
+        self.bytes as f64 / seconds.max(1e-12)
+    }
+
+    /// Bytes that all threads together copy in a second, from ordinary memory to page-locked.
+    fn host_memcpy(&self, workers: &'static Workers) -> DriverResult<f64> {
         let data = vec![1_u8; self.bytes];
         let seconds = quickest(|| {
             let start = self.driver().clock();
             // SAFETY: both have `bytes`, and nothing of the device is under way: what came before was waited for.
-            unsafe { copy(self.pinned[0].ptr.as_ptr(), data.as_ptr(), self.bytes, Way::Cached) };
+            unsafe { workers.copy(self.pinned[0].ptr.as_ptr(), data.as_ptr(), self.bytes, Way::Cached) };
             self.driver().host_copied(self.bytes);
             Ok(self.driver().clock().saturating_sub(start).as_secs_f64())
         })?;

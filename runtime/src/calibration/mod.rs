@@ -18,10 +18,17 @@ use std::sync::LazyLock;
 use crate::cuda;
 use crate::device::Device;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::Workers;
 use crate::sim::Spec;
 
 /// Of what is measured and how: what another version has measured is not taken.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// What a device is taken to be like of which nothing is known.
+static ASSUMED: LazyLock<Spec> = LazyLock::new(Spec::h200);
+
+/// More threads than the memory of one socket can feed.
+const MOST_THREADS: usize = 32;
 
 impl Device {
     /// What this device is like: measured, if it is a GPU, when something first needs to know, and from then on as
@@ -41,7 +48,6 @@ impl Device {
     /// let like_it = Device::simulated(spec.clone());
     /// ```
     pub fn calibration(&self) -> &Spec {
-        static ASSUMED: LazyLock<Spec> = LazyLock::new(Spec::h200);
         let known = self.driver().calibration();
         // There it must not wait either, for another thread that measures: what that has enqueued may need this one.
         if known.get().is_none() && self.driver().may_wait().is_err() {
@@ -64,6 +70,13 @@ impl Device {
             let _ = file::save(&spec, &path);
         }
         Ok(spec)
+    }
+
+    /// The threads that copy between ordinary and page-locked memory for this device, enough of them.
+    pub(crate) fn copy_workers(&self) -> &'static Workers {
+        let workers = Workers::near(self.driver().node());
+        workers.employ(self.driver().calibration().get().unwrap_or(&ASSUMED).copy_threads());
+        workers
     }
 
     fn find_calibration(&self) -> Spec {
@@ -91,6 +104,14 @@ impl Device {
 }
 
 impl Spec {
+    /// The threads that copy as much as the link carries in both directions, and the one that waits for them.
+    pub(crate) fn copy_threads(&self) -> usize {
+        let threads = (self.to_device + self.to_host) * self.duplex / self.thread_memcpy;
+        // Neither a rate that is none nor one without end makes a number of threads.
+        let threads = if threads.is_finite() && threads > 0.0 { threads.ceil() } else { 1.0 };
+        (threads as usize).saturating_add(1).min(MOST_THREADS)
+    }
+
     /// A spec that was saved.
     ///
     /// # Errors

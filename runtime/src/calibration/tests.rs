@@ -80,7 +80,7 @@ fn what_is_no_calibration_says_so() {
         Spec::load(&path).unwrap_err().to_string()
     };
     assert!(refused("").ends_with("it is no calibration"));
-    assert!(refused("# thalweg calibration 1").ends_with("it is no calibration"));
+    assert!(refused("# thalweg calibration 2").ends_with("it is no calibration"));
     Spec::h200().save(&path).unwrap();
     let good = std::fs::read_to_string(&path).unwrap();
     let changed = |from: &str, to: &str| {
@@ -103,4 +103,18 @@ fn what_is_no_calibration_says_so() {
     assert!(refused(&" ".repeat(1 << 17)).ends_with("it is no calibration"));
     assert!(Spec::load(folder.path()).unwrap_err().to_string().ends_with("it is no calibration"));
     assert!(Spec::load(folder.path().join("none")).unwrap_err().to_string().contains("No such file"));
+}
+
+#[test]
+fn threads_that_copy_follow_from_the_link() {
+    let threads = |to_device: f64, to_host: f64, duplex: f64, thread_memcpy: f64| {
+        Spec { to_device, to_host, duplex, thread_memcpy, ..Spec::h200() }.copy_threads()
+    };
+    assert_eq!(threads(50e9, 50e9, 1.0, 10e9), 11);
+    assert_eq!(threads(50e9, 50e9, 0.5, 10e9), 6);
+    assert_eq!(threads(12e9, 13e9, 1.0, 10e9), 4);
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!([threads(50e9, 50e9, 1.0, rate), threads(rate, rate, 1.0, 10e9)], [2, 2], "{rate}");
+    }
+    assert_eq!(threads(1e15, 1e15, 1.0, 1.0), MOST_THREADS);
 }

@@ -24,6 +24,7 @@ use crate::driver::{
 use crate::error::{ErrorKind, Result};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
+use crate::memory::numa::{self, Node};
 use crate::sim::Spec;
 
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
@@ -42,6 +43,7 @@ pub(crate) struct Cuda {
     freed: Freed,
     made: Instant,
     calibration: OnceLock<Spec>,
+    node: Option<Node>,
 }
 
 impl Cuda {
@@ -57,6 +59,7 @@ impl Cuda {
         unsafe { api.cuDeviceGet(&mut device, index as i32) }?;
         let context = Context::retain(api, device)?;
         let info = info::query(&context, index)?;
+        let node = info::pci_address(&context).and_then(|address| Node::of_device(&address));
         let synchronous =
             std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
         Ok(Self {
@@ -69,6 +72,7 @@ impl Cuda {
             freed: Freed::default(),
             made: Instant::now(),
             calibration: OnceLock::new(),
+            node,
         })
     }
 
@@ -138,6 +142,10 @@ impl Driver for Cuda {
         info::identity(&self.context, &self.info).ok()
     }
 
+    fn node(&self) -> Option<&Node> {
+        self.node.as_ref()
+    }
+
     fn may_wait(&self) -> DriverResult<()> {
         HostFunctions::may_wait()
     }
@@ -171,7 +179,11 @@ impl Driver for Cuda {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
-        pinned::allocate(self.enter()?, bytes.max(1))
+        // As an address, which threads may hand on.
+        let allocated = numa::near(self.node.as_ref(), || {
+            Ok(pinned::allocate(self.enter()?, bytes.max(1))?.expose_provenance())
+        });
+        Ok(NonNull::with_exposed_provenance(allocated?))
     }
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {

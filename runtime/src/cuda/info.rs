@@ -49,18 +49,29 @@ pub(super) fn query(context: &Context, index: usize) -> DriverResult<Info> {
 /// What tells this GPU and its driver from others, whatever its index is today.
 pub(super) fn identity(context: &Context, info: &Info) -> DriverResult<String> {
     let Info { name, memory, .. } = info;
-    let place = [
-        Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
-        Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
-        Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-    ]
-    .map(|which| attribute(context, which).ok());
+    let place = pci(context);
     let mut version = 0;
     // SAFETY: `version` is a place for the result.
     unsafe { context.enter()?.cuDriverGetVersion(&mut version) }?;
     // The release within that, where the operating system tells it.
     let release = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
     Ok(format!("{name}\n{memory}\n{place:?}\n{version}\n{}", release.lines().next().unwrap_or_default()))
+}
+
+/// Where the GPU is on the PCI bus, as the operating system writes it: `0000:41:00.0`.
+pub(super) fn pci_address(context: &Context) -> Option<String> {
+    let [domain, bus, device] = pci(context);
+    Some(format!("{:04x}:{:02x}:{:02x}.0", domain?, bus?, device?))
+}
+
+/// The domain, the bus and the device.
+fn pci(context: &Context) -> [Option<u32>; 3] {
+    [
+        Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+        Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+        Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+    ]
+    .map(|which| attribute(context, which).ok())
 }
 
 fn attribute(context: &Context, attribute: Attribute) -> DriverResult<u32> {

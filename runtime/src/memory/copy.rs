@@ -1,7 +1,5 @@
 //! CPU copies.
 
-use super::workers;
-
 /// What becomes of the CPU's caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -11,21 +9,11 @@ pub(crate) enum Way {
     PastCache,
 }
 
-/// Copies on several threads; done when it returns.
-///
-/// # Safety
-/// As `copy_nonoverlapping`.
-pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, way: Way) {
-    // SAFETY: the caller's promise; the task is done when this returns.
-    let task = unsafe { workers::start(to, from, bytes, way) };
-    workers::finish(&task);
-}
-
 /// Copies on this thread.
 ///
 /// # Safety
 /// As `copy_nonoverlapping`.
-pub(super) unsafe fn copy_with(way: Way, to: *mut u8, from: *const u8, bytes: usize) {
+pub(crate) unsafe fn copy_with(way: Way, to: *mut u8, from: *const u8, bytes: usize) {
     match way {
         // SAFETY: the caller's promise.
         Way::Cached => unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) },

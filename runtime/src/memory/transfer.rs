@@ -1,7 +1,7 @@
 //! Copies between host and device that are waited for.
 
 use super::PinnedCore;
-use super::copy::{Way, copy};
+use super::copy::Way;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult, Tag};
 use crate::error::DriverError;
@@ -86,20 +86,21 @@ impl Transfer<'_> {
         direction: Direction,
         piece: &PinnedCore,
     ) -> DriverResult<()> {
+        let workers = self.device.copy_workers();
         for start in (0..bytes).step_by(PIECE) {
             let length = PIECE.min(bytes - start);
             // SAFETY: `host` is `bytes` long, and `start` is within.
             let host = unsafe { host.add(start) };
             if direction == Direction::In {
                 // SAFETY: `host` may be read, the piece has room and is not in use.
-                unsafe { copy(piece.ptr.as_ptr(), host, length, Way::Cached) };
+                unsafe { workers.copy(piece.ptr.as_ptr(), host, length, Way::Cached) };
             }
             // SAFETY: `device` has room, and the piece too; the caller of `pieces` keeps it if this cannot be waited for.
             unsafe { self.enqueue(device.offset(start), piece.ptr.as_ptr(), length, direction)? };
             self.stream.synchronize()?;
             if direction == Direction::Out {
                 // SAFETY: `host` may be written, and the copy into the piece has completed.
-                unsafe { copy(host, piece.ptr.as_ptr(), length, Way::PastCache) };
+                unsafe { workers.copy(host, piece.ptr.as_ptr(), length, Way::PastCache) };
             }
             self.device.driver().host_copied(length);
         }

@@ -4,23 +4,23 @@
 //! do. Whoever waits for a copy helps.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::copy::{Way, copy_with};
+use super::numa::Node;
 
 /// What one thread copies at a time.
 const PIECE: usize = 128 << 10;
-
-/// More threads than memory of one socket can feed, with the one that waits.
-const MOST: usize = 12;
 
 /// How long a thread looks for something to do before it sleeps. Waking one takes about as long.
 const PATIENCE: Duration = Duration::from_micros(50);
 
 /// A copy that threads take pieces of.
 pub(crate) struct Task {
+    workers: &'static Workers,
     to: *mut u8,
     from: *const u8,
     bytes: usize,
@@ -42,6 +42,13 @@ impl Task {
         self.left.load(Ordering::Acquire) == 0
     }
 
+    /// Waits until it is done, and helps meanwhile.
+    pub(crate) fn finish(&self) {
+        while !self.is_done() {
+            self.workers.help_or_pause();
+        }
+    }
+
     /// Takes a piece and copies it; `false` if none was left to take.
     fn take(&self) -> bool {
         let piece = self.next.fetch_add(1, Ordering::Relaxed);
@@ -56,55 +63,23 @@ impl Task {
     }
 }
 
-/// Begins to copy.
-///
-/// # Safety
-/// `from` is valid for reads and `to` for writes of `bytes`, they do not overlap, and nothing else writes them, or reads
-/// `to`, until the task is done.
-pub(crate) unsafe fn start(to: *mut u8, from: *const u8, bytes: usize, way: Way) -> Arc<Task> {
-    let pieces = bytes.div_ceil(PIECE);
-    let task = Task { to, from, bytes, way, next: AtomicUsize::new(0), left: AtomicUsize::new(pieces) };
-    let task = Arc::new(task);
-    if pieces == 1 {
-        // No other thread could begin sooner than this one is done.
-        task.take();
-    } else if pieces > 1 {
-        WORKERS.push(Arc::clone(&task));
-    }
-    task
-}
-
-/// Waits until a task is done, and helps meanwhile.
-pub(crate) fn finish(task: &Task) {
-    while !task.is_done() {
-        help_or_pause();
-    }
-}
-
-/// What to do while waiting for something else: a piece of what is to be copied, or if there is nothing, lets a moment pass.
-pub(crate) fn help_or_pause() {
-    if WORKERS.help() {
-        return;
-    }
-    if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
-}
-
 /// Of the machine, for this process.
 pub(super) static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
-static WORKERS: LazyLock<&'static Workers> = LazyLock::new(|| {
-    let workers: &'static Workers = Box::leak(Box::default());
-    for _ in 1..(*CORES).min(MOST) {
-        let thread = std::thread::Builder::new().name("thalweg-copy".to_owned());
-        // Without threads whoever waits copies alone.
-        let _ = thread.spawn(|| workers.work());
-    }
-    workers
-});
+/// For devices that are as near to one core as to another.
+static ANYWHERE: LazyLock<&'static Workers> = LazyLock::new(|| Box::leak(Box::default()));
 
+/// Those near some cores, by their node.
+static NEAR: Mutex<Vec<&'static Workers>> = Mutex::new(Vec::new());
+
+/// Threads that copy, and what they have to do.
 #[derive(Default)]
-struct Workers {
+pub(crate) struct Workers {
+    /// Where they run, if not anywhere.
+    node: Option<Node>,
+    /// As many as have been asked for, with the one that waits.
+    wanted: AtomicUsize,
     queue: Mutex<Queue>,
     wake: Condvar,
     /// As many as are in the queue, to look at without the lock.
@@ -114,21 +89,93 @@ struct Workers {
 #[derive(Default)]
 struct Queue {
     tasks: VecDeque<Arc<Task>>,
+    /// Threads that were started, or could not be.
+    started: usize,
     asleep: usize,
 }
 
 impl Workers {
+    /// Those that run on this node, or anywhere.
+    pub(crate) fn near(node: Option<&Node>) -> &'static Self {
+        let Some(node) = node else { return &ANYWHERE };
+        let mut all = NEAR.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |workers: &&&Self| workers.node.as_ref() == Some(node);
+        if let Some(workers) = all.iter().find(same) {
+            return workers;
+        }
+        let workers: &'static Self =
+            Box::leak(Box::new(Self { node: Some(node.clone()), ..Self::default() }));
+        all.push(workers);
+        workers
+    }
+
+    /// Has so many threads copy from now on, if that is more than before and there are as many cores; one of them is the one
+    /// that waits.
+    pub(crate) fn employ(&self, threads: usize) {
+        let cores = self.node.as_ref().map_or(*CORES, |node| node.cores().min(*CORES));
+        self.wanted.fetch_max(threads.min(cores), Ordering::Relaxed);
+    }
+
+    /// Begins to copy.
+    ///
+    /// # Safety
+    /// `from` is valid for reads and `to` for writes of `bytes`, they do not overlap, and nothing else writes them, or reads
+    /// `to`, until the task is done.
+    pub(crate) unsafe fn start(
+        &'static self,
+        to: *mut u8,
+        from: *const u8,
+        bytes: usize,
+        way: Way,
+    ) -> Arc<Task> {
+        let pieces = bytes.div_ceil(PIECE);
+        let (next, left) = (AtomicUsize::new(0), AtomicUsize::new(pieces));
+        let task = Arc::new(Task { workers: self, to, from, bytes, way, next, left });
+        if pieces == 1 {
+            // No other thread could begin sooner than this one is done.
+            task.take();
+        } else if pieces > 1 {
+            self.push(Arc::clone(&task));
+        }
+        task
+    }
+
+    /// Copies; done when it returns.
+    ///
+    /// # Safety
+    /// As `copy_nonoverlapping`.
+    pub(crate) unsafe fn copy(&'static self, to: *mut u8, from: *const u8, bytes: usize, way: Way) {
+        // SAFETY: the caller's promise; the task is done when this returns.
+        unsafe { self.start(to, from, bytes, way) }.finish();
+    }
+
+    /// What to do while waiting for something else: a piece of what is to be copied, or if there is nothing, lets a moment
+    /// pass.
+    pub(crate) fn help_or_pause(&self) {
+        if self.help() {
+            return;
+        }
+        if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // Nothing under the lock panics.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, task: Arc<Task>) {
+    fn push(&'static self, task: Arc<Task>) {
         let mut queue = self.queue();
         queue.tasks.push_back(task);
         self.waiting.store(queue.tasks.len(), Ordering::Relaxed);
         if queue.asleep > 0 {
             self.wake.notify_all();
+        }
+        let others = self.wanted.load(Ordering::Relaxed).saturating_sub(1);
+        while queue.started < others {
+            queue.started += 1;
+            let thread = std::thread::Builder::new().name("thalweg-copy".to_owned());
+            // Without threads whoever waits copies alone.
+            let _ = thread.spawn(|| self.work());
         }
     }
 
@@ -157,6 +204,9 @@ impl Workers {
     }
 
     fn work(&self) {
+        if let Some(node) = &self.node {
+            node.settle();
+        }
         let mut idle_since = Instant::now();
         loop {
             if let Some(task) = self.first() {
@@ -179,20 +229,28 @@ impl Workers {
     }
 }
 
+impl fmt::Debug for Workers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Workers({})", self.wanted.load(Ordering::Relaxed))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_byte_is_copied_once_done_whatever_the_length() {
+        let workers = Workers::near(None);
+        workers.employ(3);
         for (index, bytes) in [0, 1, 63, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 17].into_iter().enumerate()
         {
             for way in [Way::Cached, Way::PastCache] {
                 let from: Vec<u8> = (0..bytes).map(|i| (i * 31 + index) as u8).collect();
                 let mut to = vec![0_u8; bytes + 2];
                 // SAFETY: both are that long, at an odd address, and are left alone until it is done.
-                let task = unsafe { start(to.as_mut_ptr().add(1), from.as_ptr(), bytes, way) };
-                finish(&task);
+                let task = unsafe { workers.start(to.as_mut_ptr().add(1), from.as_ptr(), bytes, way) };
+                task.finish();
                 assert!(task.is_done());
                 assert_eq!(to[1..=bytes], from);
                 assert_eq!((to[0], to[bytes + 1]), (0, 0));
@@ -202,6 +260,8 @@ mod tests {
 
     #[test]
     fn several_threads_may_have_tasks_at_once() {
+        let workers = Workers::near(None);
+        workers.employ(3);
         std::thread::scope(|scope| {
             for seed in 0..4_u8 {
                 scope.spawn(move || {
@@ -209,9 +269,10 @@ mod tests {
                         let from = vec![seed.wrapping_mul(20).wrapping_add(round); 3 * PIECE + 5];
                         let mut to = vec![!from[0]; from.len()];
                         // SAFETY: as above.
-                        let task =
-                            unsafe { start(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::PastCache) };
-                        finish(&task);
+                        let task = unsafe {
+                            workers.start(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::PastCache)
+                        };
+                        task.finish();
                         assert_eq!(to, from);
                     }
                 });

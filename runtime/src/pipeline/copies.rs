@@ -9,7 +9,7 @@ use super::shape::{BufferPlace, Shape};
 use super::staging::{Delivery, Slot, Staging};
 use crate::driver::DevicePtr;
 use crate::error::{ErrorKind, Result};
-use crate::memory::{HostMemory, Way, copy};
+use crate::memory::{HostMemory, Way};
 use crate::plan::{OperationKind, OperationPlan};
 
 impl Operation<'_> {
@@ -54,7 +54,12 @@ impl Operation<'_> {
                 // is an `input`. The slot has room for all of them and is not in use by the device.
                 unsafe {
                     window.make_before(slot.ptr(), *data);
-                    copy(slot.ptr().add(before), data.add(window.first_byte()), inside, Way::Cached);
+                    slot.workers().copy(
+                        slot.ptr().add(before),
+                        data.add(window.first_byte()),
+                        inside,
+                        Way::Cached,
+                    );
                     window.make_after(slot.ptr().add(before + inside), *data);
                 }
                 self.device().driver().host_copied(before + inside + after);

@@ -1,6 +1,8 @@
 //! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
 
-use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
+use crate::device::Device;
+use crate::memory::{HostMemory, HostSource};
+use crate::plan::{BufferKind, BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::sim::Spec;
 
@@ -16,6 +18,60 @@ const LEAST_SLOT_BYTES: usize = 4 << 20;
 /// What is believed of the bytes that get through while a chunk is enqueued, whatever was measured.
 const LEAST_PER_CHUNK: f64 = 32e3;
 const MOST_PER_CHUNK: f64 = 4e6;
+
+/// Which ways the CPU copies what the device copies.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Staged {
+    to_device: bool,
+    to_host: bool,
+}
+
+impl Staged {
+    pub(super) fn new(plan: &Plan, device: &Device, hosts: &[HostSource<'_>]) -> Self {
+        let mut staged = Self::default();
+        // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
+        if !device.driver().polls() {
+            return staged;
+        }
+        for (host, HostPlan { reads, writes, .. }) in hosts.iter().zip(plan.hosts) {
+            if let HostMemory::Pageable(_) = host.memory {
+                staged.to_device |= reads;
+                staged.to_host |= writes;
+            }
+        }
+        staged
+    }
+}
+
+/// Ring slots for a pipeline whose depth is `auto`: as many as there are things that can be at work at the same time, each on
+/// a chunk of its own.
+///
+/// Those are the engine of copies in, the multiprocessors, the engine of copies out and the CPU's functions, as far as
+/// the pipeline has work for them on streams of their own; and for each way that is staged the threads that copy. On an H200
+/// no more slots were quicker, with any chunk worth taking, and fewer were slower where all of it takes equally long.
+pub(super) fn depth(plan: &Plan, staged: Staged) -> usize {
+    let mut engines = [false; 4];
+    let mut streams = vec![false; plan.streams.len()];
+    for operation in plan.operations {
+        let engine = match operation.kind {
+            OperationKind::Upload { .. } | OperationKind::CopyFromScratch { .. } => 0,
+            OperationKind::Launch { .. }
+            | OperationKind::Call { .. }
+            | OperationKind::Fill { .. }
+            | OperationKind::CopyOnDevice { .. } => 1,
+            OperationKind::Download { .. } | OperationKind::CopyToScratch { .. } => 2,
+            OperationKind::Host { .. } => 3,
+            // No stream waits for it.
+            OperationKind::Then => continue,
+        };
+        engines[engine] = true;
+        streams[operation.stream] = true;
+    }
+    let count = |used: &[bool]| used.iter().filter(|&&used| used).count();
+    let by_slot = plan.streams.iter().any(|stream| stream.per_slot && !stream.placed);
+    let streams = if by_slot { usize::MAX } else { count(&streams) };
+    count(&engines).min(streams).max(1) + usize::from(staged.to_device) + usize::from(staged.to_host)
+}
 
 /// What the choice of a chunk goes by.
 pub(super) struct Costs {
@@ -129,7 +185,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::OperationPlan;
+    use crate::plan::{OperationPlan, Priority, StreamPlan};
 
     const OPERATION: OperationPlan = OperationPlan {
         stage: 0,
@@ -161,6 +217,49 @@ mod tests {
     fn bytes(plan: &Plan, spec: &Spec, total: usize) -> (usize, usize) {
         let costs = Costs::new(plan, spec, 6);
         (costs.bytes(total), costs.most)
+    }
+
+    #[test]
+    fn a_slot_for_each_that_may_be_at_work() {
+        const STREAM: StreamPlan = StreamPlan {
+            name: "s",
+            per_slot: false,
+            placed: false,
+            priority: Priority::Default,
+            null: false,
+        };
+        const fn on(stream: usize, operation: OperationPlan) -> OperationPlan {
+            OperationPlan { stream, ..operation }
+        }
+        const HOST: OperationPlan =
+            OperationPlan { kind: OperationKind::Host { function: "f" }, ..OPERATION };
+        const THEN: OperationPlan = OperationPlan { kind: OperationKind::Then, ..OPERATION };
+        const IN: OperationPlan = on(0, OPERATION);
+        const WORK: OperationPlan = on(1, KERNEL);
+        const OUT: OperationPlan = on(2, DOWN);
+        const THREE: &[OperationPlan] = &[IN, WORK, on(3, KERNEL), OUT, on(4, THEN)];
+        const WITH_HOST: &[OperationPlan] = &[IN, WORK, OUT, on(3, HOST)];
+        const SHARED: &[OperationPlan] = &[IN, WORK, on(0, DOWN)];
+        const ONE_EACH: &[StreamPlan] = &[STREAM; 5];
+        const BY_SLOT: &[StreamPlan] = &[StreamPlan { per_slot: true, ..STREAM }];
+        const PLACED: &[StreamPlan] = &[StreamPlan { per_slot: true, placed: true, ..STREAM }];
+
+        let both = Staged { to_device: true, to_host: true };
+        let way = Staged { to_device: true, to_host: false };
+        let slots = |streams: &'static [StreamPlan], operations: &'static [OperationPlan]| {
+            let plan = Plan { streams, operations, ..NO_PLAN };
+            [Staged::default(), way, both].map(|staged| depth(&plan, staged))
+        };
+        assert_eq!(slots(ONE_EACH, THREE), [3, 4, 5]);
+        // Nothing comes out; a part of the work is the CPU's.
+        assert_eq!(slots(ONE_EACH, &[IN, WORK]), [2, 3, 4]);
+        assert_eq!(slots(ONE_EACH, WITH_HOST), [4, 5, 6]);
+        // What shares a stream is one after another, unless each slot has its own.
+        assert_eq!(slots(ONE_EACH, SHARED), [2, 3, 4]);
+        assert_eq!(slots(&[STREAM], COPIES.operations), [1, 2, 3]);
+        assert_eq!(slots(BY_SLOT, COPIES.operations), [3, 4, 5]);
+        assert_eq!(slots(PLACED, COPIES.operations), [1, 2, 3]);
+        assert_eq!(slots(&[], &[]), [1, 2, 3]);
     }
 
     #[test]

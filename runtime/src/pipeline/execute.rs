@@ -38,6 +38,7 @@ impl Call<'_, '_> {
         if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
+        self.choose_depth(chunk)?;
         let cut = self.cut(chunk)?;
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,
@@ -101,7 +102,7 @@ impl Call<'_, '_> {
         // Where each operation is waited for, a graph would hide which one failed.
         let records = slots > 0 && !pipeline.device.driver().is_synchronous();
         if let Some(graphs) = pipeline.graphs.as_mut().filter(|_| records) {
-            let ordered = (pipeline.streams.len(), pipeline.events.len());
+            let ordered = (pipeline.streams.all().len(), pipeline.streams.events().len());
             graphs.reserve(&pipeline.device, lanes, ordered).map_err(|error| explain(plan, error))?;
         }
         let graphs = pipeline.graphs.take_if(|_| records);
@@ -167,9 +168,7 @@ impl Call<'_, '_> {
             depth: pipeline.depth,
             graph,
             repeated,
-            stream_per_slot: !graph
-                && pipeline.spread.now()
-                && plan.streams.iter().any(|stream| stream.placed),
+            stream_per_slot: !graph && pipeline.spreads() && plan.streams.iter().any(|stream| stream.placed),
             bytes_to_device: 0,
             bytes_to_host: 0,
             bytes_staged: 0,

@@ -23,6 +23,7 @@ mod shape;
 mod shared;
 mod staging;
 mod state;
+mod streams;
 mod symbols;
 #[cfg(test)]
 mod tests;
@@ -40,26 +41,23 @@ pub use state::State;
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
-use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Place, Result, Site};
 use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
-use crate::stream::{Event, Stream};
+use crate::stream::Stream;
 use call::Room;
-use costs::Spread;
+use costs::{Spread, Staged};
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
 use shared::{Shared, Transfer};
 use staging::Staging;
 use state::States;
+use streams::Streams;
 use symbols::Symbols;
-
-/// Ring slots of a pipeline that does not say: one being filled, one computed on, one emptied.
-pub const AUTO_DEPTH: usize = 3;
 
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 const HARDWARE_QUEUES: usize = 8;
@@ -82,16 +80,14 @@ pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
     depth: usize,
+    /// Whether that is the runtime's to choose.
+    auto_depth: bool,
     spread: Spread,
     /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
     states: Mutex<States>,
     /// Overrides the declaration's.
     chunk: Option<usize>,
-    /// For each of the plan's streams its first one here; a per-slot stream has one for each slot.
-    stream_start: Vec<usize>,
-    streams: Vec<Stream>,
-    /// For each of the plan's events one for each slot.
-    events: Vec<Event>,
+    streams: Streams,
     ring: Ring,
     staging: Staging,
     room: Room,
@@ -110,12 +106,21 @@ impl Pipeline {
     /// # Errors
     /// The depth is 0 or more than 1,024; the driver refuses.
     pub fn new(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
-        Self::with_resources(options, plan, depth).map_err(|error| error.at(place_of_pipeline(plan)))
+        Self::with_resources(options, plan, Some(depth)).map_err(|error| error.at(place_of_pipeline(plan)))
     }
 
-    fn with_resources(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
+    /// As [`new`](Self::new), of a pipeline whose declaration leaves the depth to each run.
+    ///
+    /// # Errors
+    /// As there, of the options' depth.
+    pub fn with_auto_depth(options: Settings<'_>, plan: &'static Plan) -> Result<Self> {
+        Self::with_resources(options, plan, None).map_err(|error| error.at(place_of_pipeline(plan)))
+    }
+
+    fn with_resources(options: Settings<'_>, plan: &'static Plan, declared: Option<usize>) -> Result<Self> {
         let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph } = options;
-        let depth = chosen.unwrap_or(depth);
+        let given = chosen.or(declared);
+        let depth = given.unwrap_or_else(|| costs::depth(plan, Staged::default()));
         if depth == 0 {
             return Err(ErrorKind::DepthZero.into());
         }
@@ -125,29 +130,15 @@ impl Pipeline {
         if chunk == Some(0) {
             return Err(ErrorKind::ChunkZero.into());
         }
-        let mut stream_start = Vec::new();
-        let mut streams = Vec::new();
-        for stream in plan.streams {
-            stream_start.push(streams.len());
-            for _ in 0..if stream.per_slot { depth } else { 1 } {
-                streams.push(match stream.null {
-                    true => Stream::null(device)?,
-                    false => Stream::new(device, stream.priority)?,
-                });
-            }
-        }
-        let events =
-            (0..plan.events.len() * depth).map(|_| Event::new(device)).collect::<DriverResult<Vec<_>>>()?;
         Ok(Self {
             device: device.clone(),
             plan,
             depth,
+            auto_depth: given.is_none(),
             spread: Spread::default(),
             states: Mutex::new(States::new(device)),
             chunk,
-            stream_start,
-            streams,
-            events,
+            streams: Streams::new(device, plan, depth)?,
             ring: Ring::default(),
             staging: Staging::default(),
             room: Room::default(),
@@ -219,7 +210,7 @@ impl Pipeline {
     /// graphs.
     fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
-        let direct = if graphs_only { &[] } else { &self.streams[..] };
+        let direct = if graphs_only { &[] } else { self.streams.all() };
         let used = || direct.iter().chain(self.graph_streams()).chain(self.symbols.streams());
         // What else there is was enqueued before the last, so that nothing is gained for it.
         let alone = used().nth(1).is_none();
@@ -234,7 +225,7 @@ impl Pipeline {
         let Some(error) = error else { return Drained::Clean };
         // A device that can still be waited for answers now that everything has been; one that has failed for good
         // says so again, and then nothing is known of its copies.
-        let mut all = self.streams.iter().chain(self.graph_streams()).chain(self.symbols.streams());
+        let mut all = self.streams.all().iter().chain(self.graph_streams()).chain(self.symbols.streams());
         let quiet = all.all(|stream| stream.synchronize().is_ok());
         if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
     }
@@ -246,7 +237,7 @@ impl Pipeline {
 
     /// Copies what is carried back to the caller. The device has completed everything.
     fn give_back(&mut self, shared: &[Shared<'_>], totals: &mut Totals) -> Drained {
-        let Some(stream) = self.streams.first() else { return Drained::Clean };
+        let Some(stream) = self.streams.all().first() else { return Drained::Clean };
         let transfer = Transfer { device: &self.device, stream, ring: &self.ring };
         match transfer.end(shared) {
             Ok(moved) => {
@@ -265,13 +256,17 @@ impl Pipeline {
     /// measure it now would be a surprise.
     fn learn(&mut self, report: &Report) {
         if !report.graph
-            && self.streams.len() <= HARDWARE_QUEUES
             && self.plan.streams.iter().any(|stream| stream.placed)
             && let Some(spec) = self.device.driver().calibration().get()
             && let Some(binds) = costs::kernels_bind(self.plan, spec, report)
         {
             self.spread.learn(binds);
         }
+    }
+
+    /// Whether stages whose streams a run chooses have one for each slot.
+    fn spreads(&self) -> bool {
+        self.spread.now() && self.streams.all().len() <= HARDWARE_QUEUES
     }
 
     /// What routines keep.

@@ -1,25 +1,55 @@
 //! How much room a call needs: the items in a chunk, and the ring.
 
 use super::call::Call;
-use super::costs::{AUTO_SLOT_BYTES, Costs};
+use super::costs::{self, AUTO_SLOT_BYTES, Costs, Staged};
 use super::cut::Cut;
 use super::ring::{ALIGN, Ring};
 use super::shape::{BufferPlace, BufferShape};
-use super::{ChunkSize, Pipeline, place_of};
+use super::{ChunkSize, Pipeline, explain, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::OperationKind;
 
-/// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
-const STAGED_SLOT_BYTES: usize = 8 << 20;
+/// Where pageable data are staged, at most so much of the largest buffer in all slots together: what the CPU copies should
+/// still be in its caches when the device gets to it.
+const STAGED_RING_BYTES: usize = 24 << 20;
 
-/// Likewise on the simulated device, where the CPU does everything: three of them and their copies fit its caches.
-const SIMULATED_SLOT_BYTES: usize = 2 << 20;
+/// Likewise on the simulated device, where the CPU does everything: it and what is copied to it and from it fit the caches.
+const SIMULATED_RING_BYTES: usize = 6 << 20;
 
 /// A run of so many bytes is not cut, whatever the device is like.
 const NOT_WORTH_ASKING: usize = 256 << 10;
 
 impl Call<'_, '_> {
+    /// Chooses the depth if it is the runtime's to choose.
+    pub(super) fn choose_depth(&mut self, declared: ChunkSize) -> Result<()> {
+        if !self.pipeline.auto_depth {
+            return Ok(());
+        }
+        let Pipeline { device, plan, .. } = &*self.pipeline;
+        let staged = Staged::new(plan, device, &self.hosts);
+        self.set_depth(costs::depth(plan, staged), declared)
+    }
+
+    /// Takes this depth, or less if the ring would not keep to its budget.
+    fn set_depth(&mut self, depth: usize, declared: ChunkSize) -> Result<()> {
+        self.pipeline.depth = depth;
+        if self.pipeline.budget.is_some() {
+            // None are known yet when the pipeline is built.
+            let items = Some(self.items()).filter(|&items| items > 0).unwrap_or(usize::MAX);
+            while self.pipeline.depth > 1 {
+                let chunk = self.chunk(declared)?.min(items);
+                let slots = self.pipeline.depth.min(items.div_ceil(chunk));
+                if self.check_budget(chunk, slots, true).is_ok() {
+                    break;
+                }
+                self.pipeline.depth = slots - 1;
+            }
+        }
+        let Pipeline { device, plan, streams, depth, .. } = &mut *self.pipeline;
+        streams.widen(device, plan, *depth).map_err(|error| explain(plan, error))
+    }
+
     /// How the run's items are cut into chunks.
     pub(super) fn cut(&self, declared: ChunkSize) -> Result<Cut> {
         let items = self.items();
@@ -42,8 +72,8 @@ impl Call<'_, '_> {
         );
         let most = match staged {
             false => costs.most,
-            true if device.is_simulated() => SIMULATED_SLOT_BYTES,
-            true => STAGED_SLOT_BYTES,
+            true if device.is_simulated() => SIMULATED_RING_BYTES / depth,
+            true => STAGED_RING_BYTES / depth,
         };
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
@@ -106,6 +136,9 @@ impl Call<'_, '_> {
     /// Allocates the ring for whole chunks, if it is known how large these are.
     pub(super) fn reserve(mut self, declared: ChunkSize) -> Result<()> {
         self.check_copies()?;
+        if self.pipeline.auto_depth {
+            self.set_depth(self.pipeline.depth, declared)?;
+        }
         let chunk = self.chunk(declared)?;
         let depth = self.pipeline.depth;
         if self.is_auto(declared) {

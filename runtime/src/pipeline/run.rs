@@ -14,14 +14,14 @@ use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
 use super::staging::{Delivery, Staging};
 use super::state::States;
+use super::streams::Streams;
 use super::symbols::Symbols;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
 use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
-use crate::memory::{HostMemory, HostSource, workers};
+use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, Plan, StreamPlan};
-use crate::stream::{Event, Stream};
 
 /// One chunk: what `c` is in `chunk c = auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +58,7 @@ pub struct Run<'r> {
     pub(super) symbols: &'r RefCell<Symbols>,
     pub(super) totals: RefCell<Totals>,
     pub(super) states: &'r Mutex<States>,
-    stream_start: &'r [usize],
-    streams: &'r [Stream],
-    events: &'r [Event],
+    streams: &'r Streams,
     cut: Cut,
     /// The chunk of the operation that was begun last, or the first one.
     current: Cell<Current>,
@@ -111,14 +109,13 @@ impl<'r> Run<'r> {
         read_ahead: &'r [(usize, usize)],
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
-        let Pipeline { device, plan, depth, spread, stream_start, streams, events, ring, states, .. } =
-            pipeline;
+        let Pipeline { device, plan, depth, ring, states, streams, .. } = pipeline;
         Self {
             device,
             plan,
             depth: *depth,
             // A graph has an order in place of streams, and more freedom costs more to launch.
-            spread: spread.now() && recorder.is_none(),
+            spread: pipeline.spreads() && recorder.is_none(),
             ring,
             hosts,
             host_shapes,
@@ -129,9 +126,7 @@ impl<'r> Run<'r> {
             symbols,
             totals: RefCell::default(),
             states,
-            stream_start,
             streams,
-            events,
             cut,
             current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
             begun: Cell::new(0),
@@ -146,7 +141,7 @@ impl<'r> Run<'r> {
 
     /// Copies what the whole run shares to the device, before anything else.
     pub(super) fn share(&self, shared: &[Shared<'_>]) -> Result<()> {
-        let Some(stream) = self.streams.first().filter(|_| !shared.is_empty()) else { return Ok(()) };
+        let Some(stream) = self.streams.all().first().filter(|_| !shared.is_empty()) else { return Ok(()) };
         let moved = Transfer { device: self.device, stream, ring: self.ring }
             .begin(shared)
             .map_err(|error| explain(self.plan, error))?;
@@ -189,9 +184,9 @@ impl<'r> Run<'r> {
             self.refuse();
         }
         let StreamPlan { per_slot, placed, .. } = self.plan.streams[stream];
-        let offset = if per_slot && (self.spread || !placed) { slot } else { 0 };
-        let number = self.stream_start[stream] + offset;
-        let stream = Numbered { raw: self.streams[number].raw, number };
+        let own = per_slot && (self.spread || !placed);
+        let number = self.streams.number(stream, if own { slot } else { 0 });
+        let stream = Numbered { raw: self.streams.all()[number].raw, number };
         Operation { run: self, index, chunk, slot, stream }
     }
 
@@ -222,8 +217,8 @@ impl<'r> Run<'r> {
     /// The event object of a ring slot.
     #[inline]
     pub(super) fn event(&self, EventKey(event): EventKey, slot: usize) -> Numbered<RawEvent> {
-        let number = event * self.depth + slot;
-        Numbered { raw: self.events[number].raw, number }
+        let number = self.streams.event_number(event, slot);
+        Numbered { raw: self.streams.events()[number].raw, number }
     }
 
     /// Where operations go.
@@ -322,7 +317,7 @@ impl<'r> Run<'r> {
     /// The host has to wait: sees to what can be copied meanwhile.
     pub(super) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
         self.stage_ahead(staging)?;
-        workers::help_or_pause();
+        staging.help_or_pause();
         Ok(())
     }
 
@@ -360,7 +355,7 @@ impl<'r> Run<'r> {
         }
         let mut staging = self.staging.borrow_mut();
         while !staging.deliver_due()? {
-            workers::help_or_pause();
+            staging.help_or_pause();
         }
         Ok(())
     }

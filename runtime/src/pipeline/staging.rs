@@ -2,7 +2,7 @@
 //!
 //! The device never touches pageable memory. A copy from it is a CPU copy into a pinned slot followed by an asynchronous
 //! one from there; a copy to it is an asynchronous one into a pinned slot, and a CPU copy out of it once that has
-//! completed. The CPU copies run on [`workers`]: what comes in is read ahead as far as there are slots, and what goes out
+//! completed. The CPU copies run on [`Workers`]: what comes in is read ahead as far as there are slots, and what goes out
 //! is copied as soon as it is there. The thread that enqueues sees to both whenever it has to wait.
 
 use std::collections::VecDeque;
@@ -11,8 +11,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::workers::{self, Task};
-use crate::memory::{PinnedCore, Way};
+use crate::memory::{PinnedCore, Task, Way, Workers};
 use crate::stream::Event;
 
 /// A result of this many bytes or more is not worth the caches.
@@ -25,6 +24,8 @@ pub(super) struct Staging {
     /// The operation, the slot and the chunk of copies on their way to pageable memory, in the order of enqueuing. Some may
     /// have been seen to already.
     due: VecDeque<(usize, usize, usize)>,
+    /// Those who copy, once there are slots.
+    workers: Option<&'static Workers>,
 }
 
 /// The slots of one operation.
@@ -40,6 +41,8 @@ struct Lane {
 /// One pinned slot of one copy operation.
 pub(super) struct Slot {
     core: PinnedCore,
+    /// Those who copy from or to it.
+    workers: &'static Workers,
     /// Recorded after the device's copy from or to the slot.
     done: Event,
     state: State,
@@ -82,6 +85,8 @@ impl Staging {
         slots: usize,
         name: impl Fn(usize) -> &'static str,
     ) -> Result<()> {
+        let workers = device.copy_workers();
+        self.workers = Some(workers);
         self.lanes.resize_with(slot_bytes.len(), Lane::default);
         for (operation, (lane, bytes)) in self.lanes.iter_mut().zip(slot_bytes).enumerate() {
             let Some(bytes) = *bytes else { continue };
@@ -92,7 +97,7 @@ impl Staging {
             // The old ones go first, so that the ring never takes more than its slots.
             have.clear();
             for _ in 0..slots {
-                have.push(Slot::new(device, bytes).map_err(|error| -> Error {
+                have.push(Slot::new(device, workers, bytes).map_err(|error| -> Error {
                     if error.is_out_of_memory() {
                         let what = format!("staging `{}`", name(operation));
                         let requested = bytes as u64 * slots as u64;
@@ -109,6 +114,13 @@ impl Staging {
     /// Bytes of page-locked memory that it holds.
     pub(super) fn held(&self) -> usize {
         self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
+    }
+
+    /// What to do while waiting for something else.
+    pub(super) fn help_or_pause(&self) {
+        if let Some(workers) = self.workers {
+            workers.help_or_pause();
+        }
     }
 
     pub(super) fn slot(&mut self, operation: usize, slot: usize) -> Option<&mut Slot> {
@@ -193,7 +205,7 @@ impl Staging {
                 if let State::Filling { task, .. } | State::Delivering { task, .. } =
                     &self.lanes[operation].slots[slot].state
                 {
-                    workers::finish(task);
+                    task.finish();
                 }
                 self.note(operation, slot, device);
             }
@@ -234,9 +246,9 @@ impl Staging {
 }
 
 impl Slot {
-    fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
+    fn new(device: &Device, workers: &'static Workers, bytes: usize) -> DriverResult<Self> {
         let core = PinnedCore::new(device, bytes)?;
-        Ok(Self { core, done: Event::new(device)?, state: State::Idle })
+        Ok(Self { core, workers, done: Event::new(device)?, state: State::Idle })
     }
 
     pub(super) fn ptr(&self) -> *mut u8 {
@@ -245,6 +257,11 @@ impl Slot {
 
     pub(super) fn bytes(&self) -> usize {
         self.core.bytes()
+    }
+
+    /// Those who copy from or to it.
+    pub(super) fn workers(&self) -> &'static Workers {
+        self.workers
     }
 
     /// Whether data of a chunk before this one is pending.
@@ -275,7 +292,7 @@ impl Slot {
         // is over, and before the slot is used anew.
         let task = unsafe {
             let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
-            workers::start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
+            self.workers.start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
         };
         self.state = State::Filling { chunk, task };
     }
@@ -317,7 +334,7 @@ impl Slot {
                 let left = if direct { 0 } else { bytes };
                 // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
                 // the slot holds at least `bytes`, and the device's copy into it has completed.
-                let task = unsafe { workers::start(to, self.ptr(), left, way) };
+                let task = unsafe { self.workers.start(to, self.ptr(), left, way) };
                 State::Delivering { chunk, bytes, task }
             }
             None => State::Idle,

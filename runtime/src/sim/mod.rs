@@ -58,12 +58,18 @@ use crate::driver::{
 use crate::error::{Error, ErrorKind};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
+use crate::memory::Workers;
+
+/// Threads that copy: more than these the memory of one socket hardly feeds.
+const COPY_THREADS: usize = 12;
 
 /// A simulated device.
 pub(crate) struct Sim {
     info: Info,
     calibration: OnceLock<Spec>,
     machine: Mutex<Machine>,
+    /// Those who copy.
+    workers: &'static Workers,
     /// Signalled when a job has been carried out, if a thread waits for that.
     executed: Condvar,
 }
@@ -84,7 +90,9 @@ impl Sim {
             cooperative: spec.compute_capability >= occupancy::COOPERATIVE,
             simulated: true,
         };
-        Self { info, calibration, machine, executed: Condvar::new() }
+        let workers = Workers::near(None);
+        workers.employ(COPY_THREADS);
+        Self { info, calibration, machine, workers, executed: Condvar::new() }
     }
 
     fn machine(&self) -> MutexGuard<'_, Machine> {

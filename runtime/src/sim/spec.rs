@@ -46,6 +46,8 @@ pub struct Spec {
     /// Rate at which the host copies between pageable and pinned memory, all its copy threads together, in bytes a
     /// second.
     pub host_memcpy: f64,
+    /// Rate at which one thread of the host does so, in bytes a second. How many copy goes by it, not the simulation.
+    pub thread_memcpy: f64,
     /// From the start of a copy until its first byte moves.
     pub copy_latency: Duration,
     /// From the start of a kernel until it touches its first byte.
@@ -87,6 +89,7 @@ impl Spec {
             duplex: 0.9203,
             memory_rate: 4.2e12,
             host_memcpy: 72e9,
+            thread_memcpy: 9.5e9,
             copy_latency: Duration::from_nanos(2_400),
             launch_latency: Duration::from_nanos(2_500),
             event_latency: Duration::from_nanos(1_000),
@@ -115,6 +118,7 @@ impl Spec {
             duplex: 0.85,
             memory_rate: 1.75e12,
             host_memcpy: 40e9,
+            thread_memcpy: 8e9,
             copy_latency: Duration::from_nanos(2_800),
             launch_latency: Duration::from_nanos(3_000),
             event_latency: Duration::from_nanos(1_200),
@@ -138,6 +142,7 @@ impl Spec {
             duplex: 0.85,
             memory_rate: 0.92e12,
             host_memcpy: 30e9,
+            thread_memcpy: 10e9,
             ..Self::h200()
         }
     }
@@ -156,6 +161,7 @@ impl Spec {
             duplex: 0.85,
             memory_rate: 0.24e12,
             host_memcpy: 20e9,
+            thread_memcpy: 6e9,
             copy_latency: Duration::from_nanos(3_500),
             launch_latency: Duration::from_nanos(4_000),
             event_latency: Duration::from_nanos(1_500),

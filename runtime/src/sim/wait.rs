@@ -9,7 +9,7 @@ use super::model::Nanos;
 use super::queue::{Action, Record};
 use super::{Sim, bodies, fault};
 use crate::driver::{DriverResult, RawStream};
-use crate::memory::{self, Way};
+use crate::memory::Way;
 use crate::unwind::{contain, drop_payload};
 
 impl Sim {
@@ -107,7 +107,7 @@ impl Sim {
                 // `copy_on_device` refuses overlap within one. No other command is carried out meanwhile, and the
                 // caller of the copy promised not to access the host's range before it has waited. What pinned memory was
                 // redirected to was promised likewise.
-                unsafe { memory::copy(to, from, bytes, Way::Cached) };
+                unsafe { self.workers.copy(to, from, bytes, Way::Cached) };
                 Ok(())
             }
             Action::Body(body) => {

@@ -29,6 +29,12 @@ unsafe extern "CUDA" {
     #[requires(!best.is_empty())]
     safe fn largest(n: u32, x: &[f32], best: &mut [f32]);
 
+    /// The largest of `best[0]` and of `x` after so many steps; one thread an element.
+    #[host(tallest_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(!best.is_empty())]
+    safe fn tallest(n: u32, iterations: u32, x: &[f32], best: &mut [f32]);
+
     /// The mean of each element and its two neighbours.
     #[host(smooth_on_host)]
     #[requires(n as usize + 2 <= x.len())]
@@ -54,6 +60,11 @@ fn grown(x: f32) -> [f32; 4] {
 
 fn largest_on_host(_: Grid, n: u32, x: &[f32], best: &mut [f32]) {
     best[0] = x[..n as usize].par_iter().copied().reduce(|| best[0], f32::max);
+}
+
+fn tallest_on_host(_: Grid, n: u32, iterations: u32, x: &[f32], best: &mut [f32]) {
+    let all = x[..n as usize].par_iter().map(|&x| stepped(x, iterations));
+    best[0] = all.reduce(|| best[0], f32::max);
 }
 
 fn smooth_on_host(_: Grid, n: u32, x: &[f32], z: &mut [f32]) {
@@ -112,6 +123,18 @@ stream_pipeline! {
         chunk c = auto;
         stage load { copy x -> dx; }
         stage work { largest<<<1, 1024>>>(c.len as u32, &dx, &mut best); }
+    }
+}
+
+stream_pipeline! {
+    /// Copies one way only, and a kernel beside them.
+    pipeline Tallest {
+        param iterations: u32;
+        input x: [f32];
+        carry best: [f32; 1];
+        chunk c = auto;
+        stage load { copy x -> dx; }
+        stage work { tallest<<<blocks(c.len, 256), 256>>>(c.len as u32, iterations, &dx, &mut best); }
     }
 }
 
@@ -249,6 +272,13 @@ pub fn auto(device: &Device) -> Result<Value> {
     let run = |pipeline: &mut Largest| pipeline.run(&x, &mut best).map(drop);
     all.push(compare("carry", 4, builder!(device, Largest), run)?);
     check("largest", &best, |_| values.par_iter().copied().reduce(|| 0.0, f32::max));
+
+    let (len, iterations) = (large / 2, 2000);
+    let mut best = [0.0];
+    let run = |pipeline: &mut Tallest| pipeline.run(iterations, x.slice(..len)?, &mut best).map(drop);
+    all.push(compare("in only, kernel as long", 4, builder!(device, Tallest), run)?);
+    let most = || values[..len].par_iter().map(|&x| stepped(x, iterations)).reduce(|| 0.0, f32::max);
+    check("tallest", &best, |_| most());
 
     let mut pageable = vec![0.0; large];
     let run = |pipeline: &mut StepAuto| pipeline.run(1, &values, &mut pageable).map(drop);

@@ -115,7 +115,10 @@ fn build(cx: &Context<'_>) -> TokenStream {
     let Program { runtime, name, generics, graph, .. } = cx.program;
     let (parameters, types, bounds) = generics.split_for_impl();
     let site = hygienic();
-    let depth = depth(cx);
+    let new = match cx.program.depth.given() {
+        Some(depth) => quote_spanned!(site=> new(settings, &Self::PLAN, #depth)),
+        None => quote_spanned!(site=> with_auto_depth(settings, &Self::PLAN)),
+    };
     let elements =
         elements(generics).map(|(field, _)| quote_spanned!(site=> #field: ::core::marker::PhantomData,));
     let graph = graph.then(|| quote_spanned!(site=> .with_graph()));
@@ -142,7 +145,7 @@ fn build(cx: &Context<'_>) -> TokenStream {
             fn build(settings: #runtime::__private::Settings<'_>) -> #runtime::Result<Self> {
                 #fits
                 #(#launches)*
-                let pipeline = #runtime::__private::Pipeline::new(settings, &Self::PLAN, #depth)?#budget #graph;
+                let pipeline = #runtime::__private::Pipeline::#new?#budget #graph;
                 let #mutable built = Self { #(#loads,)* #elements pipeline };
                 #reserve
                 ::core::result::Result::Ok(built)
@@ -162,7 +165,9 @@ fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
     if !exprs.chain([items, &**budget]).all(is_constant) {
         return None;
     }
-    let (depth, sizes) = (self::depth(cx), ring().map(|shape| size(cx, shape)));
+    // Left to the runtime, it is made small enough.
+    let depth = depth.given().map_or_else(|| quote_spanned!(site=> 1), |depth| quote_spanned!(site=> #depth));
+    let sizes = ring().map(|shape| size(cx, shape));
     // rustc reports it at the first token of the whole: where the budget is written.
     let at = site.located_at(budget.span());
     let private = placed(quote_spanned!(site=> #runtime::__private), at);
@@ -213,15 +218,6 @@ fn constant_launches(cx: &Context<'_>) -> Vec<TokenStream> {
         }
     }
     checks
-}
-
-/// The declared depth.
-fn depth(cx: &Context<'_>) -> TokenStream {
-    let runtime = &cx.program.runtime;
-    match cx.program.depth.given() {
-        Some(depth) => quote_spanned!(hygienic()=> #depth),
-        None => quote_spanned!(hygienic()=> #runtime::__private::AUTO_DEPTH),
-    }
 }
 
 /// How large an item, or what there is of it for each chunk, is.

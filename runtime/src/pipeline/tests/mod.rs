@@ -1,5 +1,6 @@
 //! Pipelines on a driver of which a call fails: every call, in every way.
 
+mod depth;
 mod device_buf;
 mod faulty;
 mod mixed;
