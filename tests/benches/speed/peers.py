@@ -1,15 +1,32 @@
-"""The Python peers on the workloads of `speed`: CuPy, PyTorch and Numba, those that are installed.
+"""Peers of other kinds on the workloads of `speed`: CuPy, PyTorch, Numba and CUDASTF, those that are there.
 
     python3 peers.py [--runs N] [--json FILE]
 
-Page-locked memory, a ring of three slots with a stream each, the same kernel of one step (v <- 0.999 v + 0.001). Each takes
-turns with the bare copies of the same bytes, and its result is checked each time.
+Page-locked memory, the same kernel of one step (v <- 0.999 v + 0.001); in Python a ring of three slots with a stream each. Each
+takes turns with the bare copies of the same bytes, and its result is checked each time.
+
+CUDASTF is C++, headers alone: `stf.cu` is compiled by nvcc (on the path, or in CUDA_HOME) and loaded. The headers come with
+CCCL's sources and with no CUDA toolkit. CUDASTF_INCLUDE names their folders, CCCL's own before the toolkit's:
+
+    CUDASTF_INCLUDE=cccl/cudax/include:cccl/libcudacxx/include:cccl/cub:cccl/thrust python3 peers.py
+
+CPLUS_INCLUDE_PATH, and `include` and `include/cccl` of CUDA_HOME, are looked in, too. CUDASTF reads variables of its own:
+CUDASTF_DEFAULT_ALLOCATOR=cached_fifo with CUDASTF_CACHED_FIFO=6 goes round three pairs of buffers, not one.
 """
 
 import argparse
+import ctypes
+import functools
 import json
+import os
+import pathlib
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+import weakref
 
 import numpy as np
 
@@ -117,7 +134,76 @@ def numba_peer(total, chunk):
     return x, z, run, limit
 
 
-PEERS = {"CuPy": cupy_peer, "PyTorch": torch_peer, "Numba": numba_peer}
+@functools.cache
+def stf_built():
+    """The path of `stf.cu`'s library, and why there is none."""
+    toolkit = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
+    nvcc = shutil.which("nvcc") or (toolkit and shutil.which("nvcc", path=os.path.join(toolkit, "bin")))
+    if not nvcc:
+        return None, "no nvcc, neither on the path nor in CUDA_HOME"
+    variables = [os.environ.get(name, "") for name in ("CUDASTF_INCLUDE", "CPLUS_INCLUDE_PATH")]
+    folders = [folder for variable in variables for folder in variable.split(os.pathsep) if folder]
+    if toolkit:
+        folders += [os.path.join(toolkit, "include"), os.path.join(toolkit, "include", "cccl")]
+    header = os.path.join("cuda", "experimental", "stf.cuh")
+    if not any(os.path.exists(os.path.join(folder, header)) for folder in folders):
+        return None, f"no {header}: CUDASTF_INCLUDE names its folder"
+    library = os.path.join(tempfile.gettempdir(), "libstf.so")
+    flags = ["-std=c++20", "-O3", "-DNDEBUG", "-arch=native", "--expt-relaxed-constexpr", "--extended-lambda"]
+    output = ["-shared", "-Xcompiler", "-fPIC", "-cudart", "static", "-o", library]
+    source = pathlib.Path(__file__).with_name("stf.cu")
+    built = subprocess.run([nvcc, *flags, *(f"-I{folder}" for folder in folders), *output, source], stdout=sys.stderr)
+    return (None, f"nvcc ended with {built.returncode}") if built.returncode else (library, None)
+
+
+@functools.cache
+def stf_library(path):
+    # CUDASTF calls the driver's functions, which the library leaves to be found here.
+    ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
+    library = ctypes.CDLL(path)
+    address = ctypes.POINTER(ctypes.c_void_p)
+    library.stf_new.argtypes = [ctypes.c_size_t, ctypes.c_size_t, address, address, address]
+    library.stf_free.argtypes = [ctypes.c_void_p]
+    library.stf_run.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    library.stf_limit.argtypes = [ctypes.c_void_p]
+    library.stf_error.argtypes, library.stf_error.restype = [ctypes.c_int], ctypes.c_char_p
+    return library
+
+
+def stf_peer(total, chunk, graph):
+    path, missing = stf_built()
+    if missing:
+        raise ImportError(missing)
+    try:
+        library = stf_library(path)
+    except OSError as error:
+        raise ImportError(error) from error
+
+    def check(status):
+        if status:
+            raise RuntimeError(f"stf.cu: {library.stf_error(status).decode()}")
+
+    x, z, peer = (ctypes.c_void_p() for _ in range(3))
+    check(library.stf_new(total, chunk, ctypes.byref(x), ctypes.byref(z), ctypes.byref(peer)))
+
+    def run():
+        check(library.stf_run(peer, graph))
+
+    def limit():
+        check(library.stf_limit(peer))
+
+    weakref.finalize(run, library.stf_free, peer)
+    x, z = (np.ctypeslib.as_array((ctypes.c_float * total).from_address(memory.value)) for memory in (x, z))
+    return x, z, run, limit
+
+
+PEERS = {
+    "CuPy": cupy_peer,
+    "PyTorch": torch_peer,
+    "Numba": numba_peer,
+    "CUDASTF, streams": functools.partial(stf_peer, graph=False),
+    "CUDASTF, a graph": functools.partial(stf_peer, graph=True),
+}
 WORKLOADS = {
     "1 GiB in, 1 GiB out, pinned, chunks of 16 MiB": (1 << 28, 4 << 20),
     "256 MiB as 4,096 chunks of 64 KiB": (1 << 26, 16 << 10),
@@ -156,7 +242,7 @@ def main():
             try:
                 wall, limit = measure(peer, total, chunk, options.runs)
             except (ImportError, AttributeError) as missing:
-                # Not installed, or of a version that does not go with the others'.
+                # Not installed, of a version that does not go with the others', or not to be compiled.
                 print(f"{name:<40} cannot be used here: {missing}")
                 continue
             print(f"{name:<40} {wall * 1e3:>9.3f} {limit * 1e3:>9.3f} {wall / limit:>8.3f}", flush=True)
