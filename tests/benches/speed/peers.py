@@ -134,6 +134,10 @@ def numba_peer(total, chunk):
     return x, z, run, limit
 
 
+# Removed when the process ends.
+FOLDER = tempfile.TemporaryDirectory()
+
+
 @functools.cache
 def stf_built():
     """The path of `stf.cu`'s library, and why there is none."""
@@ -148,7 +152,7 @@ def stf_built():
     header = os.path.join("cuda", "experimental", "stf.cuh")
     if not any(os.path.exists(os.path.join(folder, header)) for folder in folders):
         return None, f"no {header}: CUDASTF_INCLUDE names its folder"
-    library = os.path.join(tempfile.gettempdir(), "libstf.so")
+    library = os.path.join(FOLDER.name, "libstf.so")
     flags = ["-std=c++20", "-O3", "-DNDEBUG", "-arch=native", "--expt-relaxed-constexpr", "--extended-lambda"]
     output = ["-shared", "-Xcompiler", "-fPIC", "-cudart", "static", "-o", library]
     source = pathlib.Path(__file__).with_name("stf.cu")
