@@ -129,12 +129,12 @@ fn an_auto_depth_fits_the_budget() {
     let device = Device::simulated(Spec::default());
     let x: Vec<u8> = (0..1_000_000).map(|i| (i % 251) as u8).collect();
     let mut pipeline = AutoDepth::new(&device).unwrap();
-    let mut depth = |chunk: usize, items: usize| {
+    let mut depth = |chunk: usize, items: usize| -> Result<usize> {
         let mut y = vec![0; items];
         let report = pipeline.run(chunk, &x[..items], &mut y)?;
         assert_eq!(y, x[..items]);
         assert!(report.device_memory <= SMALL as u64, "{report:?}");
-        thalweg::Result::Ok(report.depth)
+        Ok(report.depth)
     };
     // Two buffers.
     for (chunk, slots) in

@@ -210,8 +210,10 @@ impl Pipeline {
     /// graphs.
     fn drain(&mut self, graphs_only: bool) -> Drained {
         let mut error = None;
-        let direct = if graphs_only { &[] } else { self.streams.all() };
-        let used = || direct.iter().chain(self.graph_streams()).chain(self.symbols.streams());
+        // To wait for a stream takes a microsecond, though nothing be on it.
+        let direct = if graphs_only { 0 } else { self.streams.used(self.plan, self.depth, self.spreads()) };
+        let used =
+            || self.streams.all()[..direct].iter().chain(self.graph_streams()).chain(self.symbols.streams());
         // What else there is was enqueued before the last, so that nothing is gained for it.
         let alone = used().nth(1).is_none();
         // To look for its end may take memory, and allocating it might wait for a stream that waits for the host.

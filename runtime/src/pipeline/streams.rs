@@ -65,6 +65,13 @@ impl Streams {
         slot * (self.events.len() / self.slots) + event
     }
 
+    /// How many of them, the first by number, a run uses that has so many slots. `spread`: where it chooses, each slot has its
+    /// own.
+    pub(super) fn used(&self, plan: &Plan, slots: usize, spread: bool) -> usize {
+        let each = spread || plan.streams.iter().any(|stream| stream.per_slot && !stream.placed);
+        self.ranks.len() + if each { (slots.max(1) - 1) * self.per_slot } else { 0 }
+    }
+
     /// All streams, by number.
     pub(super) fn all(&self) -> &[Stream] {
         &self.streams

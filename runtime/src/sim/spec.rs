@@ -46,7 +46,8 @@ pub struct Spec {
     /// Rate at which the host copies between pageable and pinned memory, all its copy threads together, in bytes a
     /// second.
     pub host_memcpy: f64,
-    /// Rate at which one thread of the host does so, in bytes a second. How many copy goes by it, not the simulation.
+    /// Rate at which one thread of the host does so with data that are not in its caches, in bytes a second. How many threads copy goes
+    /// by it, not the simulation.
     pub thread_memcpy: f64,
     /// From the start of a copy until its first byte moves.
     pub copy_latency: Duration,
