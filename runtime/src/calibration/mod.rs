@@ -94,7 +94,7 @@ impl Spec {
     /// A spec that was saved.
     ///
     /// # Errors
-    /// The file cannot be read, or is none.
+    /// The file cannot be read, is no calibration or one of another format; a field is missing, unknown or out of its range.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         file::load(path).map_err(|message| refused(path, message))
@@ -104,10 +104,10 @@ impl Spec {
     /// [`adversarial`](Self::adversarial) is not saved.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written; a field is out of its range.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        file::save(self, path).map_err(|error| refused(path, error.to_string()))
+        file::save(self, path).map_err(|message| refused(path, message))
     }
 }
 
