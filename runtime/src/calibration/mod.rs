@@ -11,7 +11,7 @@ mod measure;
 mod tests;
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -23,14 +23,19 @@ use crate::sim::Spec;
 /// Of what is measured and how: what another version has measured is not taken.
 const VERSION: u32 = 1;
 
+/// In place of a file: nothing is measured.
+const OFF: &str = "off";
+
 impl Device {
     /// What this device is like: measured, if it is a GPU, when something first needs to know, and from then on as
     /// `THALWEG_CACHE` keeps it, for this GPU and driver.
     ///
     /// Inside a host function nothing can be measured: there, what is not known yet is [`Spec::h200`].
     ///
-    /// `THALWEG_CALIBRATION` names a file to take instead, one that [`Spec::save`] has written; `off` takes the figures of
-    /// [`Spec::h200`] and measures nothing. A simulated device made of the result behaves like this one, as far as it can:
+    /// `THALWEG_CALIBRATION` names a file to take instead, one that [`Spec::save`] has written, which is read when a GPU is
+    /// opened; `off` takes the figures of [`Spec::h200`] and measures nothing. A simulated device takes no notice of it.
+    ///
+    /// A simulated device made of the result behaves like this one, as far as it can:
     ///
     /// ```
     /// use thalweg::{Device, Spec};
@@ -66,11 +71,30 @@ impl Device {
         Ok(spec)
     }
 
+    /// Takes the calibration that the user names, if one is named.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub(crate) fn take_given_calibration(&self) -> Result<()> {
+        let known = self.driver().calibration();
+        let given = given().filter(|value| value != OFF);
+        let Some(path) = given.as_ref().map(Path::new).filter(|_| known.get().is_none()) else {
+            return Ok(());
+        };
+        let spec = file::load(path).map_err(|message| {
+            let help = "`THALWEG_CALIBRATION` names it: name a file that `Spec::save` has written, or `off`";
+            refused(path, format!("{message}\n  help: {help}"))
+        })?;
+        // Else another thread has taken it.
+        let _ = known.set(spec);
+        Ok(())
+    }
+
     fn find_calibration(&self) -> Spec {
-        let given = env::var_os("THALWEG_CALIBRATION").filter(|value| !value.is_empty());
-        let known = match given {
-            Some(off) if off == OsStr::new("off") => None,
-            Some(path) => Spec::load(path).ok(),
+        let known = match given() {
+            // A file was taken when the device was opened: this one was named since.
+            Some(path) if path != OFF => Spec::load(path).ok(),
+            Some(_) => None,
             None => {
                 let kept = self.calibration_file().and_then(|path| file::load(&path).ok());
                 // Where each operation is waited for, nothing can be told.
@@ -109,6 +133,11 @@ impl Spec {
         let path = path.as_ref();
         file::save(self, path).map_err(|message| refused(path, message))
     }
+}
+
+/// The value of `THALWEG_CALIBRATION`, if it has one.
+fn given() -> Option<OsString> {
+    env::var_os("THALWEG_CALIBRATION").filter(|value| !value.is_empty())
 }
 
 fn refused(path: &Path, message: String) -> Error {
