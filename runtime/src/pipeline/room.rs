@@ -138,11 +138,13 @@ impl Call<'_, '_> {
     fn check_budget(&self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         let Some(budget) = self.pipeline.budget else { return Ok(()) };
         let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
-        let needed = Ring::total(on_device.filter_map(|buffer| room(buffer, chunk, slots, shared)));
+        let needs = |slots| Ring::total(on_device.clone().filter_map(|b| room(b, chunk, slots, shared)));
+        let needed = needs(slots);
         if needed <= budget {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Budget { needed, budget, slots, chunk }).at(self.pipeline.place()))
+        let kind = ErrorKind::Budget { needed, shared: needs(0), budget, slots, chunk };
+        Err(Error::new(kind).at(self.pipeline.place()))
     }
 
     /// Both sides of a copy have items of the same size.
