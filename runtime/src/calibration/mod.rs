@@ -1,7 +1,7 @@
 //! What a device is like: its rates and latencies, measured once and kept.
 //!
 //! A simulated device is what its [`Spec`] says. A GPU is measured ([`measure`]) when a run first has a choice to make that
-//! depends on it, in a few tenths of a second, and what came of it is kept in a file ([`file`]) beside the compiled kernels,
+//! depends on it, in a few tenths of a second, and what came of it is kept in a file ([`mod@file`]) beside the compiled kernels,
 //! one for each GPU and driver. Where that cannot be done, the figures of [`Spec::h200`] are taken: nothing but speed depends
 //! on them.
 
