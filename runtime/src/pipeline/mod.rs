@@ -98,6 +98,8 @@ pub struct Pipeline {
     poisoned: bool,
     /// Bytes of device memory that the ring may take.
     budget: Option<usize>,
+    /// Bytes of the largest slot for which an `auto` chunk has found room, once it has not for more.
+    slot_limit: usize,
     /// If runs launch graphs. A run takes them until everything is enqueued.
     graphs: Option<Box<Graphs>>,
     /// After the graphs, which know the modules' kernels.
@@ -153,6 +155,7 @@ impl Pipeline {
             room: Room::default(),
             poisoned: false,
             budget: chosen_budget,
+            slot_limit: usize::MAX,
             graphs: graph.then(Box::default),
             symbols: Symbols::default(),
         })
