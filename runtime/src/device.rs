@@ -28,8 +28,8 @@ impl Device {
     /// The environment variable `THALWEG_DEVICE` overrides it: `sim`, or `cuda:N` for GPU `N`.
     ///
     /// # Errors
-    /// `THALWEG_DEVICE` names no device or one that does not exist; a GPU is there but cannot be used. A machine
-    /// without any is no error.
+    /// `THALWEG_DEVICE` names no device or one that does not exist; a GPU is there but cannot be used, or
+    /// `THALWEG_CALIBRATION` names what is no calibration. A machine without any is no error.
     pub fn open() -> Result<Self> {
         match std::env::var("THALWEG_DEVICE") {
             Ok(value) => Self::named(&value),
@@ -63,9 +63,11 @@ impl Device {
     ///
     /// # Errors
     /// There is no CUDA driver (the error names the libraries that were looked for), no such GPU, or the driver
-    /// refuses it.
+    /// refuses it; `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration).
     pub fn cuda(index: usize) -> Result<Self> {
-        Ok(Self { driver: cuda::Cuda::open(index)? })
+        let device = Self { driver: cuda::Cuda::open(index)? };
+        device.take_given_calibration()?;
+        Ok(device)
     }
 
     /// A simulated device: kernels run their host bodies on the CPU, time is virtual and the same in every run.
@@ -76,7 +78,7 @@ impl Device {
     /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.
     ///
     /// # Errors
-    /// There is a driver, but it cannot be used, or refuses one of them.
+    /// There is a driver, but it cannot be used, or refuses one of them; and as [`cuda`](Self::cuda).
     pub fn all() -> Result<Vec<Self>> {
         (0..gpus()?).map(Self::cuda).collect()
     }

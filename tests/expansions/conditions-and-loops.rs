@@ -79,7 +79,7 @@ impl Refine {
         call.repeats([
             ::thalweg::__private::word(&turns),
             ::thalweg::__private::word(&refine),
-            ::thalweg::__private::is_blocks(blocks),
+            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
         ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(1 << 20),

@@ -54,7 +54,9 @@ impl Keep {
         let second = call.output::<f32>(1, second)?;
         let dx = call.device::<f32>(1)?;
         let kept = call.device::<f32>(1)?;
-        call.repeats([::thalweg::__private::is_blocks(blocks)]);
+        call.repeats([
+            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {

@@ -61,7 +61,10 @@ where
         let dy = call.device::<T>(K)?;
         call.repeats([
             ::thalweg::__private::word(&by),
-            ::thalweg::__private::is_blocks(blocks),
+            ::thalweg::__private::is_blocks(
+                &blocks,
+                |function, c| function(K * c.len, 256),
+            ),
         ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,

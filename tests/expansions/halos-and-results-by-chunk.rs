@@ -60,7 +60,7 @@ impl Blur {
         let dx = call.halo(radius, ::thalweg::__private::Edge::Clamp).device::<f32>(1)?;
         call.repeats([
             ::thalweg::__private::word(&radius),
-            ::thalweg::__private::is_blocks(blocks),
+            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
         ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(4096),

@@ -58,7 +58,10 @@ impl Normalise {
         let d_pixels = call.device::<u8>(channels)?;
         call.repeats([
             ::thalweg::__private::word(&channels),
-            ::thalweg::__private::is_blocks(blocks),
+            ::thalweg::__private::is_blocks(
+                &blocks,
+                |function, images| function(images.len * channels, 256),
+            ),
         ]);
         call.run(
             ::thalweg::__private::ChunkSize::Items(64 / channels),

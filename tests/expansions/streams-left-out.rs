@@ -50,7 +50,9 @@ impl Gray {
         let gray = call.output::<u8>(1, gray)?;
         let d_gray = call.device::<u8>(1)?;
         let d_rgb = call.device::<u8>(3)?;
-        call.repeats([::thalweg::__private::is_blocks(blocks)]);
+        call.repeats([
+            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
+        ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,
             |run| {

@@ -64,7 +64,7 @@ impl Saxpy {
         let dy = call.device::<f32>(1)?;
         call.repeats([
             ::thalweg::__private::word(&a),
-            ::thalweg::__private::is_blocks(blocks),
+            ::thalweg::__private::is_blocks(&blocks, |function, c| function(c.len, 256)),
         ]);
         call.run(
             ::thalweg::__private::ChunkSize::Auto,

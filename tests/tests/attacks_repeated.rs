@@ -90,7 +90,7 @@ const HALF: f32 = 0.5;
 macro_rules! filled {
     ($($name:ident($base:ident, $c:ident): $value:expr;)*) => {$(
         stream_pipeline! {
-            pipeline $name {
+            pub(crate) pipeline $name {
                 param $base: f32;
                 output floats: [f32];
                 chunk $c = 100;
@@ -146,6 +146,53 @@ fn constants_are_asked_once() {
     });
     let Some(record) = record else { return };
     assert_eq!(record.lines().filter(|line| line.starts_with("cuGraphExec")).count(), 1, "{record}");
+}
+
+/// Functions of the user's called `blocks`, whose types follow from how they are called.
+mod generic {
+    use thalweg::prelude::stream_pipeline;
+
+    use super::tick;
+
+    fn blocks<T: TryInto<u64>>(items: T, _: impl Into<f64>) -> u32 {
+        assert!(items.try_into().is_ok());
+        tick()
+    }
+
+    filled! {
+        Inferred(base, c): blocks(c.len, 256) as f32 + base;
+        Fallback(base, c): blocks(100, 0.5) as f32 + base;
+        Nested(base, c): blocks(blocks(c.len as u32, base), 1_u8) as f32;
+        Written(base, c): blocks::<i8>(1, base) as f32;
+    }
+}
+
+/// Likewise, through a pointer.
+mod pointed_to {
+    use std::sync::LazyLock;
+
+    use thalweg::prelude::stream_pipeline;
+
+    use super::tick;
+
+    #[allow(non_upper_case_globals, reason = "it is called like a function")]
+    static blocks: LazyLock<fn(&str, u32) -> u32> = LazyLock::new(|| |_, _| tick());
+
+    filled! {
+        Pointed(base, c): blocks("", 256) as f32 + base;
+    }
+}
+
+#[test]
+fn a_function_of_the_users_called_blocks_may_be_generic() {
+    use generic::{Fallback, Inferred, Nested, Written};
+    use pointed_to::Pointed;
+    STUBS.record("a_function_of_the_users_called_blocks_may_be_generic", &[], |device| {
+        let runs = three_runs!(device, Inferred, Fallback, Nested, Written, Pointed);
+        for (name, [first, second, third]) in runs {
+            assert!(first < second && second < third, "{name}: {first}, {second}, {third}");
+        }
+    });
 }
 
 /// Whether the kernel may be launched: the condition of one.

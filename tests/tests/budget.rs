@@ -1,6 +1,7 @@
 //! `budget`: the device memory that a ring may take.
 
 use thalweg::prelude::*;
+use thalweg_tests::kernels::gather;
 
 const SMALL: usize = 64 * KIB;
 
@@ -87,6 +88,43 @@ fn a_given_chunk_that_does_not_fit_is_an_error() {
         tiny(1),
         "the ring needs 512 bytes of device memory, but its budget is 100\n  \
          help: it has 1 slot for chunks of 1 item: make the budget at least 512 bytes"
+    );
+}
+
+stream_pipeline! {
+    pipeline LookUp {
+        resident table: [f32];
+        input index: [u32];
+        output y: [f32];
+        device dy: [f32];
+        chunk c = 1000;
+        depth = 2;
+        stage all {
+            copy index -> d_index;
+            gather<<<blocks(c.len, 32), 32>>>(c.len as u32, 1, &d_index, &table, out dy);
+            copy dy -> y;
+        }
+    }
+}
+
+/// Fewer or smaller slots help only where there is room for any.
+#[test]
+fn what_the_whole_run_shares_is_told_apart() {
+    let device = Device::simulated(Spec::default());
+    let mut pipeline = LookUp::options(&device).budget(20_000).build().unwrap();
+    let mut said = |entries: usize| {
+        let error = pipeline.run(&vec![1.0; entries], &[0; 2000], &mut [0.0; 2000]).unwrap_err();
+        error.kind().to_string()
+    };
+    assert_eq!(
+        said(1000),
+        "the ring needs 20480 bytes of device memory (4096 of them for what is `resident` or `carry`), but its budget is 20000\n  \
+         help: it has 2 slots for chunks of 1000 items: reduce either, or make the budget at least 20480 bytes"
+    );
+    assert_eq!(
+        said(5000),
+        "the ring needs 36608 bytes of device memory (20224 of them for what is `resident` or `carry`), but its budget is 20000\n  \
+         help: what is `resident` or `carry` leaves no room for slots: make the budget at least 36608 bytes"
     );
 }
 

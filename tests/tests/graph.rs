@@ -1,5 +1,6 @@
 //! Graph mode: the same results as without, whatever the data is in, and in every order that the graphs leave open.
 
+use thalweg::Options;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{REFUSED, axpy_each, refuses};
 use thalweg_tests::{CHUNK, graphs, leaves_nothing, numbers, pinned, read, small, written};
@@ -212,4 +213,40 @@ fn a_replay_costs_the_host_little() {
     let [replayed, single] =
         [graph.run(1.0, &x, &mut y), plain.run(1.0, &x, &mut y)].map(|report| report.unwrap().time);
     assert!(4 * replayed < 3 * single, "{replayed:?} against {single:?}");
+}
+
+stream_pipeline! {
+    pipeline Declared {
+        inout x: [f32];
+        chunk c = CHUNK;
+        mode = graph;
+        stage all { copy x -> d; copy d -> x; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Undeclared {
+        inout x: [f32];
+        chunk c = CHUNK;
+        stage all { copy x -> d; copy d -> x; }
+    }
+}
+
+/// The last option counts, in place of what is declared.
+#[test]
+fn options_choose_graphs_or_streams() {
+    let device = Device::simulated(Spec::default());
+    let declared = |choose: fn(Options<Declared>) -> Options<Declared>| {
+        let mut pipeline = choose(Declared::options(&device)).build().unwrap();
+        pipeline.run(&mut numbers(3 * CHUNK)).unwrap().graph
+    };
+    let undeclared = |choose: fn(Options<Undeclared>) -> Options<Undeclared>| {
+        let mut pipeline = choose(Undeclared::options(&device)).build().unwrap();
+        pipeline.run(&mut numbers(3 * CHUNK)).unwrap().graph
+    };
+    assert_eq!([declared(|o| o), undeclared(|o| o)], [true, false]);
+    assert_eq!([declared(|o| o.graph()), undeclared(|o| o.graph())], [true; 2]);
+    assert_eq!([declared(|o| o.streams()), undeclared(|o| o.streams())], [false; 2]);
+    assert_eq!([declared(|o| o.graph().streams()), undeclared(|o| o.graph().streams())], [false; 2]);
+    assert_eq!([declared(|o| o.streams().graph()), undeclared(|o| o.streams().graph())], [true; 2]);
 }

@@ -105,7 +105,37 @@ fn a_given_calibration_is_taken() {
         |path: &str, expected: &str| measured(test, &[("THALWEG_CALIBRATION", path), ("EXPECTED", expected)]);
     assert_eq!(named(file.to_str().unwrap(), "simulated T4"), 0);
     assert_eq!(named("off", "simulated H200"), 0);
-    assert_eq!(named("/none", "simulated H200"), 0);
+}
+
+/// Whoever names a file means it. A simulated device is what its spec says, whatever the variable names.
+#[test]
+fn a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened() {
+    let test = "a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened";
+    if is_child() {
+        let expected = std::env::var("EXPECTED").unwrap();
+        let errors = [Device::open().unwrap_err(), Device::cuda(0).unwrap_err(), Device::all().unwrap_err()];
+        for error in errors {
+            assert!(matches!(error.kind(), ErrorKind::Calibration { .. }), "{error}");
+            assert_eq!(error.to_string(), expected);
+        }
+        assert_eq!(*Device::simulated(Spec::t4()).calibration(), Spec::t4());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("spec");
+    Spec::t4().save(&file).unwrap();
+    let good = fs::read_to_string(&file).unwrap();
+    let no_duplex: Vec<_> = good.lines().filter(|line| !line.starts_with("duplex")).collect();
+    fs::write(&file, no_duplex.join("\n")).unwrap();
+    let refused = |path: &str, why: &str| {
+        let expected = format!(
+            "`{path}` cannot be used as a calibration: {why}\n  \
+             help: `THALWEG_CALIBRATION` names it: name a file that `Spec::save` has written, or `off`"
+        );
+        measured(test, &[("THALWEG_CALIBRATION", path), ("EXPECTED", &expected)])
+    };
+    assert_eq!(refused(file.to_str().unwrap(), "it has no `duplex`"), 0);
+    assert_eq!(refused("/none", "No such file or directory (os error 2)"), 0);
 }
 
 /// Wherever measuring fails, the run goes on with other figures, and nothing is freed that may be in use.

@@ -13,26 +13,37 @@ use std::time::Duration;
 
 use crate::sim::Spec;
 
-/// The first line.
+/// The first line: what it begins with, and all of it.
+const KIND: &str = "# thalweg calibration ";
 const FORMAT: &str = "# thalweg calibration 2: bytes, seconds, bytes a second";
 
 /// A file that is longer is none.
 const LONGEST: u64 = 1 << 16;
 
+/// Writes what [`load`] reads, and nothing else.
+pub(super) fn save(spec: &Spec, path: &Path) -> Result<(), String> {
+    let text = to_text(spec);
+    from_text(&text)?;
+    write(&text, path).map_err(|error| error.to_string())
+}
+
 /// Under another name first, so that another process never reads half of it.
-pub(super) fn save(spec: &Spec, path: &Path) -> io::Result<()> {
+fn write(text: &str, path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix("unfinished-").tempfile_in(folder)?;
-    file.write_all(to_text(spec).as_bytes())?;
+    file.write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())
 }
 
 pub(super) fn load(path: &Path) -> Result<Spec, String> {
     let data = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !data.is_file() || data.len() > LONGEST {
-        return Err("it is no calibration".to_owned());
+    if !data.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if data.len() > LONGEST {
+        return Err(format!("it is no calibration: it has {} bytes", data.len()));
     }
     from_text(&fs::read_to_string(path).map_err(|error| error.to_string())?)
 }
@@ -80,9 +91,8 @@ fn to_text(spec: &Spec) -> String {
 }
 
 fn from_text(text: &str) -> Result<Spec, String> {
-    let lines = text.strip_prefix(FORMAT).ok_or("it is no calibration")?;
-    let fields = Fields(lines.lines().filter_map(|line| line.split_once(" = ")).collect());
-    Ok(Spec {
+    let fields = Fields::new(text)?;
+    let spec = Spec {
         name: fields.text("name")?,
         memory: fields.get("memory")?,
         pinned_memory: fields.get("pinned_memory")?,
@@ -108,13 +118,55 @@ fn from_text(text: &str) -> Result<Spec, String> {
         graph_launch: fields.time("graph_launch")?,
         graph_update: fields.time("graph_update")?,
         adversary: None,
-    })
+    };
+    fields.check(&spec)?;
+    Ok(spec)
 }
 
 /// The text of each value.
 struct Fields<'a>(BTreeMap<&'a str, &'a str>);
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    fn new(text: &'a str) -> Result<Self, String> {
+        let mut lines = text.lines();
+        check_format(lines.next().unwrap_or_default())?;
+        let mut fields = BTreeMap::new();
+        for line in lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (name, value) =
+                line.split_once('=').ok_or_else(|| format!("`{line}` is no field with a value"))?;
+            let (name, value) = (name.trim_end(), value.trim_start());
+            if value.parse().is_ok_and(|number: f64| number.is_nan() || number < 0.0) {
+                return Err(cannot_be(name, value, "it must be at least 0"));
+            }
+            if fields.insert(name, value).is_some() {
+                return Err(format!("it has `{name}` twice"));
+            }
+        }
+        Ok(Self(fields))
+    }
+
+    /// There is nothing else, and every value is within its range.
+    fn check(&self, spec: &Spec) -> Result<(), String> {
+        let text = to_text(spec);
+        let is_field =
+            |name| text.lines().any(|line| line.split_once(" = ").is_some_and(|(field, _)| field == name));
+        if let Some(name) = self.0.keys().find(|&&name| !is_field(name)) {
+            return Err(format!("it has `{name}`, which is no field of a calibration"));
+        }
+        let (least, greatest) = spec.priorities;
+        let limits = [
+            ("duplex", spec.duplex > 0.0 && spec.duplex <= 1.0, "it must be above 0 and at most 1"),
+            ("concurrent_kernels", spec.concurrent_kernels > 0, "it must be at least 1"),
+            (
+                "priorities",
+                least >= greatest,
+                "the first is the least urgent one, which is not below the second",
+            ),
+        ];
+        let beyond = limits.into_iter().find(|&(_, is_within, _)| !is_within);
+        beyond.map_or(Ok(()), |(name, _, why)| Err(cannot_be(name, self.0[name], why)))
+    }
+
     fn read<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, String> {
         let value = self.0.get(name).ok_or_else(|| format!("it has no `{name}`"))?;
         read(value).ok_or_else(|| format!("`{name}` cannot be {value}"))
@@ -143,6 +195,24 @@ impl Fields<'_> {
     fn text(&self, name: &str) -> Result<String, String> {
         self.read(name, unquoted)
     }
+}
+
+/// Whether this is the first line of a file that can be read.
+fn check_format(line: &str) -> Result<(), String> {
+    if line == FORMAT {
+        return Ok(());
+    }
+    let number = |line: &str| line.strip_prefix(KIND)?.split_once(':')?.0.parse::<u32>().ok();
+    match (number(line), number(FORMAT)) {
+        (Some(its), Some(own)) if its != own => {
+            Err(format!("its format is {its}, but this version of Thalweg reads {own}"))
+        }
+        _ => Err(format!("it is no calibration: its first line must be `{FORMAT}`")),
+    }
+}
+
+fn cannot_be(name: &str, value: &str, why: &str) -> String {
+    format!("`{name}` cannot be {value}: {why}")
 }
 
 /// As TOML has it, on one line.

@@ -1,7 +1,7 @@
 //! What a device is like: its rates and latencies, measured once and kept.
 //!
 //! A simulated device is what its [`Spec`] says. A GPU is measured ([`measure`]) when a run first has a choice to make that
-//! depends on it, in a few tenths of a second, and what came of it is kept in a file ([`file`]) beside the compiled kernels,
+//! depends on it, in a few tenths of a second, and what came of it is kept in a file ([`mod@file`]) beside the compiled kernels,
 //! one for each GPU and driver. Where that cannot be done, the figures of [`Spec::h200`] are taken: nothing but speed depends
 //! on them.
 
@@ -11,7 +11,7 @@ mod measure;
 mod tests;
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -30,14 +30,19 @@ static ASSUMED: LazyLock<Spec> = LazyLock::new(Spec::h200);
 /// More threads than the memory of one socket can feed.
 const MOST_THREADS: usize = 32;
 
+/// In place of a file: nothing is measured.
+const OFF: &str = "off";
+
 impl Device {
     /// What this device is like: measured, if it is a GPU, when something first needs to know, and from then on as
     /// `THALWEG_CACHE` keeps it, for this GPU and driver.
     ///
     /// Inside a host function nothing can be measured: there, what is not known yet is [`Spec::h200`].
     ///
-    /// `THALWEG_CALIBRATION` names a file to take instead, one that [`Spec::save`] has written; `off` takes the figures of
-    /// [`Spec::h200`] and measures nothing. A simulated device made of the result behaves like this one, as far as it can:
+    /// `THALWEG_CALIBRATION` names a file to take instead, one that [`Spec::save`] has written, which is read when a GPU is
+    /// opened; `off` takes the figures of [`Spec::h200`] and measures nothing. A simulated device takes no notice of it.
+    ///
+    /// A simulated device made of the result behaves like this one, as far as it can:
     ///
     /// ```
     /// use thalweg::{Device, Spec};
@@ -79,11 +84,30 @@ impl Device {
         workers
     }
 
+    /// Takes the calibration that the user names, if one is named.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub(crate) fn take_given_calibration(&self) -> Result<()> {
+        let known = self.driver().calibration();
+        let given = given().filter(|value| value != OFF);
+        let Some(path) = given.as_ref().map(Path::new).filter(|_| known.get().is_none()) else {
+            return Ok(());
+        };
+        let spec = file::load(path).map_err(|message| {
+            let help = "`THALWEG_CALIBRATION` names it: name a file that `Spec::save` has written, or `off`";
+            refused(path, format!("{message}\n  help: {help}"))
+        })?;
+        // Else another thread has taken it.
+        let _ = known.set(spec);
+        Ok(())
+    }
+
     fn find_calibration(&self) -> Spec {
-        let given = env::var_os("THALWEG_CALIBRATION").filter(|value| !value.is_empty());
-        let known = match given {
-            Some(off) if off == OsStr::new("off") => None,
-            Some(path) => Spec::load(path).ok(),
+        let known = match given() {
+            // A file was taken when the device was opened: this one was named since.
+            Some(path) if path != OFF => Spec::load(path).ok(),
+            Some(_) => None,
             None => {
                 let kept = self.calibration_file().and_then(|path| file::load(&path).ok());
                 // Where each operation is waited for, nothing can be told.
@@ -115,7 +139,7 @@ impl Spec {
     /// A spec that was saved.
     ///
     /// # Errors
-    /// The file cannot be read, or is none.
+    /// The file cannot be read, is no calibration or one of another format; a field is missing, unknown or out of its range.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         file::load(path).map_err(|message| refused(path, message))
@@ -125,11 +149,16 @@ impl Spec {
     /// [`adversarial`](Self::adversarial) is not saved.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written; a field is out of its range.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        file::save(self, path).map_err(|error| refused(path, error.to_string()))
+        file::save(self, path).map_err(|message| refused(path, message))
     }
+}
+
+/// The value of `THALWEG_CALIBRATION`, if it has one.
+fn given() -> Option<OsString> {
+    env::var_os("THALWEG_CALIBRATION").filter(|value| !value.is_empty())
 }
 
 fn refused(path: &Path, message: String) -> Error {

@@ -79,8 +79,10 @@ fn what_is_no_calibration_says_so() {
         std::fs::write(&path, content).unwrap();
         Spec::load(&path).unwrap_err().to_string()
     };
-    assert!(refused("").ends_with("it is no calibration"));
-    assert!(refused("# thalweg calibration 2").ends_with("it is no calibration"));
+    let no_first_line = "it is no calibration: its first line must be `# thalweg calibration 2: bytes, seconds, bytes a second`";
+    assert!(refused("").ends_with(no_first_line), "{}", refused(""));
+    assert!(refused("# thalweg calibration 2").ends_with(no_first_line));
+    assert!(refused("# thalweg calibration: 2").ends_with(no_first_line));
     Spec::h200().save(&path).unwrap();
     let good = std::fs::read_to_string(&path).unwrap();
     let changed = |from: &str, to: &str| {
@@ -88,10 +90,33 @@ fn what_is_no_calibration_says_so() {
         refused(&good.replace(from, to))
     };
     assert!(changed("name = ", "game = ").ends_with("it has no `name`"));
+    let another = changed("calibration 2:", "calibration 12:");
+    assert!(another.ends_with("its format is 12, but this version of Thalweg reads 2"), "{another}");
     let cases = [
         ("multiprocessors = 132", "multiprocessors = 5000000000", "`multiprocessors` cannot be 5000000000"),
         ("duplex = 9.203e-1", "duplex = true", "`duplex` cannot be true"),
-        ("host_call = 1.8e-6", "host_call = -1", "`host_call` cannot be -1"),
+        ("duplex = 9.203e-1", "duplex = 1.5", "`duplex` cannot be 1.5: it must be above 0 and at most 1"),
+        ("duplex = 9.203e-1", "duplex = 0", "`duplex` cannot be 0: it must be above 0 and at most 1"),
+        ("to_host = 5.53e10", "to_host = -5.53e10", "`to_host` cannot be -5.53e10: it must be at least 0"),
+        ("memory_rate = 4.2e12", "memory_rate = NaN", "`memory_rate` cannot be NaN: it must be at least 0"),
+        ("host_call = 1.8e-6", "host_call = -1", "`host_call` cannot be -1: it must be at least 0"),
+        (
+            "concurrent_kernels = 128",
+            "concurrent_kernels = 0",
+            "`concurrent_kernels` cannot be 0: it must be at least 1",
+        ),
+        (
+            "priorities = [0, -5]",
+            "priorities = [-5, 0]",
+            "`priorities` cannot be [-5, 0]: the first is the least urgent one, which is not below the second",
+        ),
+        (
+            "cache = 62914560\n",
+            "cache = 62914560\ncaches = 2\n",
+            "it has `caches`, which is no field of a calibration",
+        ),
+        ("cache = 62914560\n", "cache = 62914560\ncache = 2\n", "it has `cache` twice"),
+        ("cache = 62914560\n", "cache = 62914560\nof 2\n", "`of 2` is no field with a value"),
         ("\"simulated H200\"", r#""a\x""#, r#"`name` cannot be "a\x""#),
         ("\"simulated H200\"", r#""a\u00e""#, r#"`name` cannot be "a\u00e""#),
         ("\"simulated H200\"", r#""a\""#, r#"`name` cannot be "a\""#),
@@ -100,8 +125,8 @@ fn what_is_no_calibration_says_so() {
     for (from, to, why) in cases {
         assert!(changed(from, to).ends_with(why), "{}", changed(from, to));
     }
-    assert!(refused(&" ".repeat(1 << 17)).ends_with("it is no calibration"));
-    assert!(Spec::load(folder.path()).unwrap_err().to_string().ends_with("it is no calibration"));
+    assert!(refused(&" ".repeat(1 << 17)).ends_with("it is no calibration: it has 131072 bytes"));
+    assert!(Spec::load(folder.path()).unwrap_err().to_string().ends_with("it is no file"));
     assert!(Spec::load(folder.path().join("none")).unwrap_err().to_string().contains("No such file"));
 }
 
@@ -117,4 +142,31 @@ fn threads_that_copy_follow_from_the_link() {
         assert_eq!([threads(50e9, 50e9, 1.0, rate), threads(rate, rate, 1.0, 10e9)], [2, 2], "{rate}");
     }
     assert_eq!(threads(1e15, 1e15, 1.0, 1.0), MOST_THREADS);
+}
+
+#[test]
+fn what_is_written_by_hand_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spec");
+    Spec::h200().save(&path).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let by_hand = text.replace("duplex = 9.203e-1\n", "\n# both ways\n  duplex=0.5  \r\n");
+    assert_ne!(by_hand, text);
+    std::fs::write(&path, by_hand).unwrap();
+    assert_eq!(Spec::load(&path).unwrap().duplex, 0.5);
+}
+
+#[test]
+fn what_could_not_be_loaded_is_not_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spec");
+    let mut spec = Spec::h200();
+    spec.duplex = 2.0;
+    let error = spec.save(&path).unwrap_err().to_string();
+    assert!(error.ends_with("`duplex` cannot be 2e0: it must be above 0 and at most 1"), "{error}");
+    assert!(!path.exists());
+    // A rate of 0 is work that takes no time.
+    (spec.duplex, spec.memory_rate) = (1.0, 0.0);
+    spec.save(&path).unwrap();
+    assert_eq!(Spec::load(&path).unwrap(), spec);
 }

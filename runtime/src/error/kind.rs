@@ -1,7 +1,7 @@
 //! [`ErrorKind`]: everything that can happen.
 
 use super::DriverError;
-use super::text::{after_newline, cause, counted, extent, list, of, smaller_ring};
+use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring};
 
 /// What happened.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -254,12 +254,15 @@ pub enum ErrorKind {
     },
     /// The ring does not fit the pipeline's budget.
     #[error(
-        "the ring needs {needed} bytes of device memory, but its budget is {budget}\n  help: {}",
-        smaller_ring(*needed, *slots, *chunk)
+        "the ring needs {needed} bytes of device memory{}, but its budget is {budget}\n  help: {}",
+        of_them_shared(*shared),
+        smaller_ring(*needed, *shared, *budget, (*slots, *chunk))
     )]
     Budget {
         /// Bytes it needs.
         needed: usize,
+        /// Those of them that are the whole run's: what is `resident` or `carry`.
+        shared: usize,
         /// Bytes it may take.
         budget: usize,
         /// Its slots: the depth, or the chunks of a run that has fewer.

@@ -7,8 +7,23 @@ pub(super) fn cause(device: &Option<Box<DriverError>>) -> String {
     device.as_ref().map_or(String::new(), |error| format!("\n  the device reported: {error}"))
 }
 
+/// How many of the ring's bytes are there once, however many slots it has.
+pub(super) fn of_them_shared(shared: usize) -> String {
+    if shared == 0 { String::new() } else { format!(" ({shared} of them for what is `resident` or `carry`)") }
+}
+
 /// What lets a ring fit its budget.
-pub(super) fn smaller_ring(needed: usize, slots: usize, chunk: usize) -> String {
+pub(super) fn smaller_ring(
+    needed: usize,
+    shared: usize,
+    budget: usize,
+    (slots, chunk): (usize, usize),
+) -> String {
+    if shared > 0 && shared >= budget {
+        return format!(
+            "what is `resident` or `carry` leaves no room for slots: make the budget at least {needed} bytes"
+        );
+    }
     let reduce = match (slots > 1, chunk > 1) {
         (true, true) => "reduce either, or ",
         (true, false) => "reduce the depth, or ",

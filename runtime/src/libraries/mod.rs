@@ -1,6 +1,6 @@
 //! CUDA's libraries as routines that pipelines call.
 //!
-//! Nothing is linked: [`library`] looks for a library when it is first used, and each module has a table of its functions.
+//! Nothing is linked: `library` looks for a library when it is first used, and each module has a table of its functions.
 //! What a library needs from call to call, a handle and a workspace, is kept for each ring slot and stream by
 //! [`Enqueue::state`](crate::Enqueue::state).
 

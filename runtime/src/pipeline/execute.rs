@@ -39,10 +39,13 @@ impl Call<'_, '_> {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
         self.choose_depth(chunk)?;
-        let cut = self.cut(chunk)?;
+        let mut cut = self.cut(chunk)?;
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,
-            None => self.enqueue(cut, body)?,
+            None => {
+                let stages = self.make_room(chunk, &mut cut)?;
+                self.enqueue(cut, stages, body)?
+            }
         };
         self.finish(cut, enqueued)
     }
@@ -73,27 +76,16 @@ impl Call<'_, '_> {
         })
     }
 
-    /// Prepares the run's memory, and lets `body` enqueue every chunk.
-    fn enqueue(&mut self, cut: Cut, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Enqueued> {
-        self.check_copies()?;
-        let (chunk, chunks) = (cut.largest(), cut.chunks());
-        self.check_per_chunk(chunks)?;
-        let slots = self.pipeline.depth.min(chunks);
-        // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
-        self.reserve_ring(chunk, slots, true)?;
+    /// Lets `body` enqueue every chunk. `stages`: whether anything goes through the staging memory.
+    fn enqueue(
+        &mut self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+    ) -> Result<Enqueued> {
+        let slots = self.pipeline.depth.min(cut.chunks());
         let Call { pipeline, host_shapes, hosts, shared, .. } = &mut *self;
         let plan = pipeline.plan;
-        pipeline.staging.reset();
-        let slot_bytes = |operation| staged_bytes(operation, hosts, host_shapes, chunk);
-        let stages =
-            !hosts.is_empty() && plan.operations.iter().any(|operation| slot_bytes(operation).is_some());
-        if stages {
-            let sizes: Vec<_> = plan.operations.iter().map(slot_bytes).collect();
-            let name = |operation: usize| plan.operations[operation].text;
-            let reserved = pipeline.staging.reserve(&pipeline.device, &sizes, slots, name);
-            reserved.map_err(|error| error.at(pipeline.place()))?;
-        }
-
         let cover = Cover::new(plan, stages);
         let lanes = match cover {
             Cover::Run => 1,
@@ -306,7 +298,7 @@ fn read_ahead(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape]) -> Vec<(u
 }
 
 /// The bytes of an operation's staging slot, if the CPU has a part in its copy.
-fn staged_bytes(
+pub(super) fn staged_bytes(
     operation: &OperationPlan,
     hosts: &[HostSource<'_>],
     shapes: &[Shape],

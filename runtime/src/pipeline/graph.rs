@@ -172,7 +172,7 @@ impl Recorder {
     }
 
     /// # Safety
-    /// As [`Recorded::push`].
+    /// As [`Recorded::push`](super::recorded::Recorded::push).
     #[inline(always)]
     unsafe fn push(&mut self, stream: usize, tag: Tag, new: &New<'_>) {
         let Graphs { lanes, recorded, .. } = &mut *self.graphs;

@@ -94,6 +94,10 @@ pub struct Pipeline {
     poisoned: bool,
     /// Bytes of device memory that the ring may take.
     budget: Option<usize>,
+    /// Bytes of the largest slot for which an `auto` chunk has found room, once it has not for more.
+    slot_limit: usize,
+    /// Whether the options say if runs launch graphs.
+    mode_chosen: bool,
     /// If runs launch graphs. A run takes them until everything is enqueued.
     graphs: Option<Box<Graphs>>,
     /// After the graphs, which know the modules' kernels.
@@ -144,7 +148,9 @@ impl Pipeline {
             room: Room::default(),
             poisoned: false,
             budget: chosen_budget,
-            graphs: graph.then(Box::default),
+            slot_limit: usize::MAX,
+            mode_chosen: graph.is_some(),
+            graphs: (graph == Some(true)).then(Box::default),
             symbols: Symbols::default(),
         })
     }
@@ -156,10 +162,12 @@ impl Pipeline {
         self
     }
 
-    /// Lets runs launch graphs in place of single operations.
+    /// Lets runs launch graphs in place of single operations, unless the options say otherwise.
     #[must_use]
     pub fn with_graph(mut self) -> Self {
-        self.graphs.get_or_insert_default();
+        if !self.mode_chosen {
+            self.graphs.get_or_insert_default();
+        }
         self
     }
 
@@ -315,7 +323,7 @@ pub struct Settings<'a> {
     chunk: Option<usize>,
     depth: Option<usize>,
     budget: Option<usize>,
-    graph: bool,
+    graph: Option<bool>,
 }
 
 /// The place of a pipeline as a whole.

@@ -20,7 +20,8 @@ pub struct Options<P> {
     chunk: Option<usize>,
     depth: Option<usize>,
     budget: Option<usize>,
-    graph: bool,
+    /// Graphs or streams, in place of what the pipeline declares.
+    graph: Option<bool>,
     pipeline: PhantomData<fn() -> P>,
 }
 
@@ -32,7 +33,7 @@ impl<P: Build> Options<P> {
             chunk: None,
             depth: None,
             budget: None,
-            graph: false,
+            graph: None,
             pipeline: PhantomData,
         }
     }
@@ -61,8 +62,16 @@ impl<P: Build> Options<P> {
     ///
     /// If all host arguments are in pinned memory, a graph is a whole run, else a chunk. Streams then say what is ordered
     /// and no more: their priorities do not apply. With `THALWEG_SYNC=1` there are no graphs.
+    ///
+    /// In place of the pipeline's `mode` declaration, as [`streams`](Self::streams) is: the last of the two counts.
     pub fn graph(mut self) -> Self {
-        self.graph = true;
+        self.graph = Some(true);
+        self
+    }
+
+    /// No graphs, in place of the pipeline's `mode` declaration: a run hands its operations to the streams one by one.
+    pub fn streams(mut self) -> Self {
+        self.graph = Some(false);
         self
     }
 

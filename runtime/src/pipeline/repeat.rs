@@ -4,13 +4,13 @@
 //! is all (no function of the user's is asked), they are all that has to be compared. Whatever it says, what is launched
 //! again accesses only what it did the last time: arguments that are compared, and a ring of which nothing was freed.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 
 use super::call::Call;
 use super::cut::Cut;
 use super::in_place::InPlace;
 use super::kept::{Graphs, Kept};
-use super::run::Totals;
+use super::run::{Chunk, Totals};
 use super::shape::{BufferShape, Shape};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
@@ -41,11 +41,12 @@ fn bits<T: bytemuck::NoUninit>(value: T) -> u64 {
     u64::from_ne_bytes(word)
 }
 
-/// A word if what a program calls `blocks` is [`blocks`]; `None` where the name is the user's.
+/// A word if what a program calls `blocks` is [`blocks`]; `None` where the name is the user's. How it is called says with which
+/// types, where that one is generic.
 #[inline]
-pub fn is_blocks<F: Any>(function: F) -> Option<u64> {
+pub fn is_blocks<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Option<u64> {
     // Each function has a type of its own.
-    (function.type_id() == blocks.type_id()).then_some(0)
+    (TypeId::of::<F>() == blocks.type_id()).then_some(0)
 }
 
 impl Call<'_, '_> {

@@ -3,8 +3,10 @@
 use super::call::Call;
 use super::costs::{self, AUTO_SLOT_BYTES, Costs, Staged};
 use super::cut::Cut;
+use super::execute::staged_bytes;
 use super::ring::{ALIGN, Ring};
 use super::shape::{BufferPlace, BufferShape};
+use super::staging::Staging;
 use super::{ChunkSize, Pipeline, explain, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
@@ -105,7 +107,8 @@ impl Call<'_, '_> {
         let items = match (self.pipeline.chunk, declared) {
             (Some(items), _) | (None, ChunkSize::Items(items)) => items,
             (None, ChunkSize::Auto) => {
-                (AUTO_SLOT_BYTES / self.largest_item()).min(self.items_in_budget()).max(1)
+                let slot = AUTO_SLOT_BYTES.min(self.pipeline.slot_limit);
+                (slot / self.largest_item()).min(self.items_in_budget()).max(1)
             }
         };
         if items == 0 { Err(Error::new(ErrorKind::ChunkZero).at(self.pipeline.place())) } else { Ok(items) }
@@ -156,6 +159,68 @@ impl Call<'_, '_> {
         self.reserve_ring(chunk, depth, false)
     }
 
+    /// Prepares the run's memory. If the chunk is `auto` and there is no room, cuts the run into smaller ones. Says whether
+    /// anything is staged.
+    pub(super) fn make_room(&mut self, declared: ChunkSize, cut: &mut Cut) -> Result<bool> {
+        self.check_copies()?;
+        self.check_per_chunk(cut.chunks())?;
+        let (before, mut is_empty) = (self.pipeline.slot_limit, false);
+        loop {
+            let error = match self.reserve_run(*cut) {
+                Ok(stages) => return Ok(stages),
+                Err(error) => error,
+            };
+            let is_full = matches!(
+                error.kind(),
+                ErrorKind::OutOfDeviceMemory { .. } | ErrorKind::OutOfPinnedMemory { .. }
+            );
+            // What is large enough is kept: it may be larger than this run needs, so the first to go.
+            let next = if is_empty { self.smaller(declared, *cut) } else { Some(*cut) };
+            match next.filter(|_| is_full && self.is_auto(declared)) {
+                Some(next) => *cut = next,
+                None => {
+                    // The next run may find more.
+                    self.pipeline.slot_limit = before;
+                    return Err(error);
+                }
+            }
+            self.pipeline.ring = Ring::default();
+            self.pipeline.staging = Staging::default();
+            is_empty = true;
+        }
+    }
+
+    /// Half as large chunks, if the run may have them.
+    fn smaller(&mut self, declared: ChunkSize, cut: Cut) -> Option<Cut> {
+        if cut.largest() <= 1 {
+            return None;
+        }
+        self.pipeline.slot_limit = (cut.largest() / 2).saturating_mul(self.largest_item());
+        let smaller = self.cut(declared).ok()?;
+        self.check_per_chunk(smaller.chunks()).ok()?;
+        Some(smaller)
+    }
+
+    /// The ring, and the staging memory if there is anything to stage.
+    fn reserve_run(&mut self, cut: Cut) -> Result<bool> {
+        let chunk = cut.largest();
+        let slots = self.pipeline.depth.min(cut.chunks());
+        // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
+        self.reserve_ring(chunk, slots, true)?;
+        let Call { pipeline, host_shapes, hosts, .. } = &mut *self;
+        let operations = pipeline.plan.operations;
+        pipeline.staging.reset();
+        let slot_bytes = |operation| staged_bytes(operation, hosts, host_shapes, chunk);
+        let stages = !hosts.is_empty() && operations.iter().any(|operation| slot_bytes(operation).is_some());
+        if stages {
+            let sizes: Vec<_> = operations.iter().map(slot_bytes).collect();
+            let name = |operation: usize| operations[operation].text;
+            let reserved = pipeline.staging.reserve(&pipeline.device, &sizes, slots, name);
+            reserved.map_err(|error| error.at(pipeline.place()))?;
+        }
+        Ok(stages)
+    }
+
     /// `shared`: also what is the whole run's.
     pub(super) fn reserve_ring(&mut self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         self.check_budget(chunk, slots, shared)?;
@@ -171,11 +236,13 @@ impl Call<'_, '_> {
     fn check_budget(&self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         let Some(budget) = self.pipeline.budget else { return Ok(()) };
         let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
-        let needed = Ring::total(on_device.filter_map(|buffer| room(buffer, chunk, slots, shared)));
+        let needs = |slots| Ring::total(on_device.clone().filter_map(|b| room(b, chunk, slots, shared)));
+        let needed = needs(slots);
         if needed <= budget {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Budget { needed, budget, slots, chunk }).at(self.pipeline.place()))
+        let kind = ErrorKind::Budget { needed, shared: needs(0), budget, slots, chunk };
+        Err(Error::new(kind).at(self.pipeline.place()))
     }
 
     /// Both sides of a copy have items of the same size.

@@ -11,7 +11,7 @@ mod run;
 mod stub;
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use syn::{ExprPath, Generics};
 
 use crate::check::constant::{extents, is_constant, names_constants};
@@ -280,7 +280,7 @@ impl<'p> Context<'p> {
 }
 
 /// Whether a name occurs among the tokens of an expression.
-fn mentions(expr: &syn::Expr, name: &Ident) -> bool {
+fn mentions(expr: &impl ToTokens, name: &Ident) -> bool {
     fn occurs(tokens: TokenStream, name: &Ident) -> bool {
         tokens.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Ident(ident) => ident == *name,
@@ -294,5 +294,5 @@ fn mentions(expr: &syn::Expr, name: &Ident) -> bool {
             proc_macro2::TokenTree::Punct(_) => false,
         })
     }
-    occurs(quote::ToTokens::to_token_stream(expr), name)
+    occurs(expr.to_token_stream(), name)
 }

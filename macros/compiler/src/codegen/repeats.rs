@@ -1,13 +1,16 @@
 //! Whether runs that are given the same do the same: then, in graph mode, a run need not ask what it does.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprCall, ExprField, ExprMethodCall, ExprPath, ExprUnary, Path, Stmt, Type, UnOp};
+use syn::{
+    Expr, ExprCall, ExprField, ExprMethodCall, ExprPath, ExprUnary, Path, Stmt, Type, UnOp, parse_quote,
+};
 
-use super::Context;
 use super::names::hygienic;
 use super::run::private;
+use super::{Context, mentions};
 use crate::resolve::{CallArgument, Operation, OperationKind, Program, Shape};
 
 /// Methods of numbers. What else is called may be the user's, and depend on anything.
@@ -53,9 +56,21 @@ pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
     let parameters = cx.program.params.iter().map(|param| &param.name).filter(|name| used.contains(name));
     let words = parameters.map(|name| quote_spanned!(site=> #private::word(&#name)));
     let constants = constants.iter().map(|path| quote_spanned!(site=> #private::word(&#path)));
-    let blocks = blocks.map(|path| quote_spanned!(site=> #private::is_blocks(#path)));
+    let blocks = blocks.map(|call| is_blocks(cx, call));
     let words = words.chain(constants).chain(blocks);
     Some(quote_spanned!(site=> #call.repeats([#(#words),*]);))
+}
+
+/// Whether what is called is `blocks`. A function of the user's that is generic has its types from how it is called.
+fn is_blocks(cx: &Context<'_>, call: &ExprCall) -> TokenStream {
+    let (private, site) = (private(cx), hygienic());
+    let path = &call.func;
+    // At the same place, so that rustc says once what is wrong with the call.
+    let function = Ident::new("function", site.located_at(path.span()));
+    let called = ExprCall { func: parse_quote!(#function), ..call.clone() };
+    let chunk = cx.program.chunk.name.as_ref().filter(|&name| mentions(call, name));
+    let chunk = chunk.map_or_else(|| quote_spanned!(site=> _), ToTokens::to_token_stream);
+    quote_spanned!(site=> #private::is_blocks(&#path, |#function, #chunk| #called))
 }
 
 /// What the operations follow from besides the parameters and the chunk, if that is constants.
@@ -156,8 +171,8 @@ struct Known<'a> {
     chunk: Option<&'a Ident>,
     /// What is a constant if it is a number: of another type it might do anything when it is used.
     constants: Vec<&'a Path>,
-    /// What is `blocks` if that name is not another's.
-    blocks: Option<&'a Path>,
+    /// A call of `blocks`, if that name is not another's.
+    blocks: Option<&'a ExprCall>,
 }
 
 impl<'a> Known<'a> {
@@ -176,17 +191,18 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn call(&mut self, function: &'a Expr, args: Vec<&'a Expr>) {
-        let Expr::Path(ExprPath { qself: None, path: function, .. }) = function else {
+    fn call(&mut self, call: &'a ExprCall) {
+        let Expr::Path(ExprPath { qself: None, path: function, .. }) = &*call.func else {
             self.is_known = false;
             return;
         };
-        if function.is_ident("blocks") {
-            self.blocks = Some(function);
+        // With another number of arguments it is the user's.
+        if function.is_ident("blocks") && call.args.len() == 2 {
+            self.blocks = Some(call);
         } else {
             self.is_known &= is_known_function(function);
         }
-        args.into_iter().for_each(|arg| self.visit_expr(arg));
+        call.args.iter().for_each(|arg| self.visit_expr(arg));
     }
 
     fn method(&mut self, receiver: &'a Expr, method: &Ident, args: Vec<&'a Expr>) {
@@ -227,7 +243,7 @@ impl<'a> Visit<'a> for Known<'a> {
             Expr::Unary(ExprUnary { op: UnOp::Not(_) | UnOp::Neg(_), expr, .. }) => self.visit_expr(expr),
             Expr::Path(ExprPath { qself: None, path, .. }) => self.path(path),
             Expr::Field(field) => self.field(field),
-            Expr::Call(ExprCall { func, args, .. }) => self.call(func, args.iter().collect()),
+            Expr::Call(call) => self.call(call),
             Expr::MethodCall(ExprMethodCall { receiver, method, args, .. }) => {
                 self.method(receiver, method, args.iter().collect());
             }
@@ -292,6 +308,8 @@ mod tests {
             "Shape { rows: 1 }",
             "mine::blocks(c.len, 256)",
             "blocks::<usize>(c.len, 256)",
+            "blocks(c.len)",
+            "blocks(c.len, 256, 1)",
             "size_of::<f32>()",
             "*alpha",
             "state",

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use cudarc::cublas::sys::{cublasComputeType_t as Compute, cudaDataType_t as DataType};
 use half::{bf16, f16};
 
-/// An element of a matrix: `f32`, `f64`, [`f16`](half::f16) or [`bf16`](half::bf16).
+/// An element of a matrix: `f32`, `f64`, [`struct@f16`] or [`bf16`].
 #[diagnostic::on_unimplemented(
     message = "cuBLAS has no matrices of `{Self}`",
     label = "expected elements `f32`, `f64`, `f16` or `bf16`"

@@ -44,7 +44,7 @@ impl Gemv {
     }
 }
 
-/// `f32` and `f64`, for which cuBLAS has [`gemv`]. For elements of 16 bits there is [`gemm`](super::gemm) with `n` 1.
+/// `f32` and `f64`, for which cuBLAS has [`gemv`]. For elements of 16 bits there is [`gemm`](super::gemm()) with `n` 1.
 #[diagnostic::on_unimplemented(
     message = "cuBLAS has no product of a matrix and a vector of `{Self}`",
     label = "expected elements `f32` or `f64`",

@@ -1,6 +1,6 @@
 //! cuDNN: the layers of neural networks.
 //!
-//! [`convolution`], [`bias`], [`activation`] and [`softmax`] work on images in `f32`, `[images, channels, height, width]` with the
+//! [`convolution`](convolution()), [`bias`], [`activation`] and [`softmax`] work on images in `f32`, `[images, channels, height, width]` with the
 //! columns side by side (NCHW).
 //!
 //! ```
