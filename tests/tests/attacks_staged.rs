@@ -227,7 +227,8 @@ fn calibrating_inside_a_run_is_refused() {
     assert_eq!(SHARED.free_memory().unwrap(), free);
 }
 
-/// What a spec says of speed is never refused, and nothing hangs, overflows or divides by it.
+/// What a spec says of speed is refused by no device, and nothing hangs, overflows or divides by it. A file has only what can
+/// be.
 #[test]
 fn devices_that_cannot_exist() {
     let rates = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 5e-324, f64::MAX];
@@ -245,9 +246,16 @@ fn devices_that_cannot_exist() {
         let device = Device::simulated(spec.clone());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spec");
-        for spec in [spec, device.calibrate().unwrap()] {
-            spec.save(&path).unwrap();
-            assert_eq!(format!("{:?}", Spec::load(&path).unwrap()), format!("{spec:?}"));
+        let measured = device.calibrate().unwrap();
+        for (spec, is_in_range) in [(spec, rate >= 0.0), (measured, true)] {
+            assert!(spec.save(&path).is_err() && !path.exists(), "the priorities cannot be");
+            let mut saved = spec.clone();
+            (saved.duplex, saved.concurrent_kernels, saved.priorities) = (1.0, 1, (i32::MAX, i32::MIN));
+            assert_eq!(saved.save(&path).is_ok(), is_in_range, "{saved:?}");
+            if is_in_range {
+                assert_eq!(Spec::load(&path).unwrap(), saved);
+                std::fs::remove_file(&path).unwrap();
+            }
             for device in [Device::simulated(spec.clone()), Device::simulated(spec.adversarial(1))] {
                 let mut y = PinnedBuf::from_slice(&device, &numbers(100_000)).unwrap();
                 for graph in [false, true] {
