@@ -112,30 +112,30 @@ cuMemcpyHtoDAsync d2 h2 4000 s1
 cuEventRecord e1 s1
 cuStreamWaitEvent s2 e1
 cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 64, s2>>>
-cuEventRecord e3 s2
-cuStreamWaitEvent s3 e3
+cuEventRecord e2 s2
+cuStreamWaitEvent s3 e2
 cuMemcpyDtoHAsync h2 d2 4000 s3
-cuEventRecord e5 s3
+cuEventRecord e3 s3
 cuMemcpyHtoDAsync d1+4096 h1+4000 4000 s1
 cuMemcpyHtoDAsync d2+4096 h2+4000 4000 s1
-cuEventRecord e2 s1
-cuStreamWaitEvent s2 e2
+cuEventRecord e4 s1
+cuStreamWaitEvent s2 e4
 cuLaunchKernel saxpy <<<(4, 1, 1), (256, 1, 1), 64, s2>>>
-cuEventRecord e4 s2
-cuStreamWaitEvent s3 e4
+cuEventRecord e5 s2
+cuStreamWaitEvent s3 e5
 cuMemcpyDtoHAsync h2+4000 d2+4096 4000 s3
 cuEventRecord e6 s3
-cuStreamWaitEvent s1 e3
+cuStreamWaitEvent s1 e2
 cuMemcpyHtoDAsync d1 h1+8000 2000 s1
-cuStreamWaitEvent s1 e5
+cuStreamWaitEvent s1 e3
 cuMemcpyHtoDAsync d2 h2+8000 2000 s1
 cuEventRecord e1 s1
 cuStreamWaitEvent s2 e1
 cuLaunchKernel saxpy <<<(2, 1, 1), (256, 1, 1), 64, s2>>>
-cuEventRecord e3 s2
-cuStreamWaitEvent s3 e3
+cuEventRecord e2 s2
+cuStreamWaitEvent s3 e2
 cuMemcpyDtoHAsync h2+8000 d2 2000 s3
-cuEventRecord e5 s3
+cuEventRecord e3 s3
 cuStreamSynchronize s1
 cuStreamSynchronize s2
 cuStreamSynchronize s3

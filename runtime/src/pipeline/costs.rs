@@ -1,8 +1,7 @@
 //! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
 
-use crate::device::Device;
-use crate::memory::{HostMemory, HostSource};
-use crate::plan::{BufferKind, BufferPlan, HostPlan, OperationKind, Plan};
+use super::HARDWARE_QUEUES;
+use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::sim::Spec;
 
@@ -19,30 +18,6 @@ const LEAST_SLOT_BYTES: usize = 4 << 20;
 const LEAST_PER_CHUNK: f64 = 32e3;
 const MOST_PER_CHUNK: f64 = 4e6;
 
-/// Which ways the CPU copies what the device copies.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Staged {
-    to_device: bool,
-    to_host: bool,
-}
-
-impl Staged {
-    pub(super) fn new(plan: &Plan, device: &Device, hosts: &[HostSource<'_>]) -> Self {
-        let mut staged = Self::default();
-        // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
-        if !device.driver().polls() {
-            return staged;
-        }
-        for (host, HostPlan { reads, writes, .. }) in hosts.iter().zip(plan.hosts) {
-            if let HostMemory::Pageable(_) = host.memory {
-                staged.to_device |= reads;
-                staged.to_host |= writes;
-            }
-        }
-        staged
-    }
-}
-
 /// Slots of a ring in which anything overlaps: with two for two that work, each would wait for the other to hand over. On an
 /// H200 2 of them lost 1.5 to 3 % where a kernel takes as long as the only copy.
 const LEAST_DEPTH: usize = 3;
@@ -51,9 +26,8 @@ const LEAST_DEPTH: usize = 3;
 /// a chunk of its own.
 ///
 /// Those are the engine of copies in, the multiprocessors, the engine of copies out and the CPU's functions, as far as
-/// the pipeline has work for them on streams of their own; and for each way that is staged the threads that copy. On an H200
-/// no more slots were quicker, with any chunk worth taking, and fewer were slower where all of it takes equally long.
-pub(super) fn depth(plan: &Plan, staged: Staged) -> usize {
+/// the pipeline has work for them on streams of their own. On an H200 no more slots were quicker, with any chunk worth taking.
+pub(super) fn depth(plan: &Plan) -> usize {
     let mut engines = [false; 4];
     let mut streams = vec![false; plan.streams.len()];
     for operation in plan.operations {
@@ -75,8 +49,27 @@ pub(super) fn depth(plan: &Plan, staged: Staged) -> usize {
     let by_slot = plan.streams.iter().any(|stream| stream.per_slot && !stream.placed);
     let streams = if by_slot { usize::MAX } else { count(&streams) };
     let at_work = count(&engines).min(streams);
-    let slots = if at_work > 1 { at_work.max(LEAST_DEPTH) } else { 1 };
-    slots + usize::from(staged.to_device) + usize::from(staged.to_host)
+    if at_work > 1 { at_work.max(LEAST_DEPTH) } else { 1 }
+}
+
+/// Bytes of the largest buffer in all slots together where ordinary memory is staged: what one H200's 16 cores read ahead and
+/// copied out beside the device. With half as many a run took half as long again; twice as many were no quicker.
+const STAGED_RING_BYTES: usize = 24 << 20;
+
+/// Where only results are staged, so that nothing holds back what comes in.
+const STAGED_OUT_RING_BYTES: usize = 48 << 20;
+
+/// With small chunks the host is what is waited for, however many there are.
+const MOST_STAGED_DEPTH: usize = 24;
+
+/// Ring slots for a run that is staged, of chunks that are so large where they are largest, if they are more than `depth`.
+pub(super) fn staged_depth(plan: &Plan, depth: usize, slot_bytes: usize, to_device: bool) -> usize {
+    let bytes = if to_device { STAGED_RING_BYTES } else { STAGED_OUT_RING_BYTES };
+    let slots = (bytes / slot_bytes.max(1)).min(MOST_STAGED_DEPTH);
+    // More streams than the hardware has queues would wait for each other.
+    let per_slot = plan.streams.iter().filter(|stream| stream.per_slot && !stream.placed).count();
+    let queues = HARDWARE_QUEUES.saturating_sub(plan.streams.len() - per_slot);
+    slots.min(queues.checked_div(per_slot).unwrap_or(usize::MAX)).max(depth)
 }
 
 /// What the choice of a chunk goes by.
@@ -250,22 +243,27 @@ mod tests {
         const BY_SLOT: &[StreamPlan] = &[StreamPlan { per_slot: true, ..STREAM }];
         const PLACED: &[StreamPlan] = &[StreamPlan { per_slot: true, placed: true, ..STREAM }];
 
-        let both = Staged { to_device: true, to_host: true };
-        let way = Staged { to_device: true, to_host: false };
-        let slots = |streams: &'static [StreamPlan], operations: &'static [OperationPlan]| {
-            let plan = Plan { streams, operations, ..NO_PLAN };
-            [Staged::default(), way, both].map(|staged| depth(&plan, staged))
-        };
-        assert_eq!(slots(ONE_EACH, THREE), [3, 4, 5]);
+        let plan = |streams, operations| Plan { streams, operations, ..NO_PLAN };
+        let slots = |streams, operations| depth(&plan(streams, operations));
+        assert_eq!(slots(ONE_EACH, THREE), 3);
         // Nothing comes out; a part of the work is the CPU's.
-        assert_eq!(slots(ONE_EACH, &[IN, WORK]), [3, 4, 5]);
-        assert_eq!(slots(ONE_EACH, WITH_HOST), [4, 5, 6]);
+        assert_eq!(slots(ONE_EACH, &[IN, WORK]), 3);
+        assert_eq!(slots(ONE_EACH, WITH_HOST), 4);
         // What shares a stream is one after another, unless each slot has its own.
-        assert_eq!(slots(ONE_EACH, SHARED), [3, 4, 5]);
-        assert_eq!(slots(&[STREAM], COPIES.operations), [1, 2, 3]);
-        assert_eq!(slots(BY_SLOT, COPIES.operations), [3, 4, 5]);
-        assert_eq!(slots(PLACED, COPIES.operations), [1, 2, 3]);
-        assert_eq!(slots(&[], &[]), [1, 2, 3]);
+        assert_eq!(slots(ONE_EACH, SHARED), 3);
+        assert_eq!(slots(&[STREAM], COPIES.operations), 1);
+        assert_eq!(slots(BY_SLOT, COPIES.operations), 3);
+        assert_eq!(slots(PLACED, COPIES.operations), 1);
+        assert_eq!(slots(&[], &[]), 1);
+
+        // Staged, it goes by the bytes, and by the streams where each slot has its own.
+        let staged =
+            |streams, bytes, to_device| staged_depth(&plan(streams, COPIES.operations), 3, bytes, to_device);
+        assert_eq!([4 << 20, 3 << 20, 1 << 20, 0].map(|bytes| staged(ONE_EACH, bytes, true)), [6, 8, 24, 24]);
+        assert_eq!([4 << 20, 8 << 20, 16 << 20].map(|bytes| staged(ONE_EACH, bytes, false)), [12, 6, 3]);
+        assert_eq!([8 << 20, 9 << 20, usize::MAX].map(|bytes| staged(ONE_EACH, bytes, true)), [3, 3, 3]);
+        assert_eq!([4 << 20, 1 << 20].map(|bytes| staged(BY_SLOT, bytes, true)), [6, 8]);
+        assert_eq!([4 << 20, 1 << 20].map(|bytes| staged(PLACED, bytes, true)), [6, 24]);
     }
 
     #[test]

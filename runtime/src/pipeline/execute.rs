@@ -38,8 +38,7 @@ impl Call<'_, '_> {
         if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
-        self.choose_depth(chunk)?;
-        let mut cut = self.cut(chunk)?;
+        let mut cut = self.choose(chunk)?;
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,
             None => {

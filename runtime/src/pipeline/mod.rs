@@ -49,7 +49,7 @@ use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
 use crate::report::Report;
 use crate::stream::Stream;
 use call::Room;
-use costs::{Spread, Staged};
+use costs::Spread;
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
@@ -80,8 +80,8 @@ pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
     depth: usize,
-    /// Whether that is the runtime's to choose.
-    auto_depth: bool,
+    /// If that is the runtime's to choose, what it is where nothing is staged and the budget allows it.
+    auto_depth: Option<usize>,
     spread: Spread,
     /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
     states: Mutex<States>,
@@ -124,7 +124,7 @@ impl Pipeline {
     fn with_resources(options: Settings<'_>, plan: &'static Plan, declared: Option<usize>) -> Result<Self> {
         let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph } = options;
         let given = chosen.or(declared);
-        let depth = given.unwrap_or_else(|| costs::depth(plan, Staged::default()));
+        let depth = given.unwrap_or_else(|| costs::depth(plan));
         if depth == 0 {
             return Err(ErrorKind::DepthZero.into());
         }
@@ -138,7 +138,7 @@ impl Pipeline {
             device: device.clone(),
             plan,
             depth,
-            auto_depth: given.is_none(),
+            auto_depth: given.is_none().then_some(depth),
             spread: Spread::default(),
             states: Mutex::new(States::new(device)),
             chunk,

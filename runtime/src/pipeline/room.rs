@@ -1,7 +1,7 @@
 //! How much room a call needs: the items in a chunk, and the ring.
 
 use super::call::Call;
-use super::costs::{self, AUTO_SLOT_BYTES, Costs, Staged};
+use super::costs::{self, AUTO_SLOT_BYTES, Costs};
 use super::cut::Cut;
 use super::execute::staged_bytes;
 use super::ring::{ALIGN, Ring};
@@ -10,27 +10,35 @@ use super::staging::Staging;
 use super::{ChunkSize, Pipeline, explain, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
-use crate::plan::OperationKind;
+use crate::plan::{HostPlan, OperationKind};
 
-/// Where pageable data are staged, at most so much of the largest buffer in all slots together: what the CPU copies should
-/// still be in its caches when the device gets to it.
-const STAGED_RING_BYTES: usize = 24 << 20;
+/// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
+const STAGED_SLOT_BYTES: usize = 4 << 20;
 
-/// Likewise on the simulated device, where the CPU does everything: it and what is copied to it and from it fit the caches.
-const SIMULATED_RING_BYTES: usize = 6 << 20;
+/// Likewise on the simulated device, where the CPU does everything: three of them and their copies fit its caches.
+const SIMULATED_SLOT_BYTES: usize = 2 << 20;
 
 /// A run of so many bytes is not cut, whatever the device is like.
 const NOT_WORTH_ASKING: usize = 256 << 10;
 
 impl Call<'_, '_> {
-    /// Chooses the depth if it is the runtime's to choose.
-    pub(super) fn choose_depth(&mut self, declared: ChunkSize) -> Result<()> {
-        if !self.pipeline.auto_depth {
-            return Ok(());
+    /// How the run's items are cut into chunks, and how many slots there are for them, where that is the runtime's to choose.
+    pub(super) fn choose(&mut self, declared: ChunkSize) -> Result<Cut> {
+        let Some(depth) = self.pipeline.auto_depth else { return self.cut(declared) };
+        self.set_depth(depth, declared)?;
+        let cut = self.cut(declared)?;
+        let Pipeline { device, plan, depth, .. } = &*self.pipeline;
+        let to_device = |staged: &(&HostSource<'_>, &HostPlan)| staged.1.reads;
+        let mut staged = self.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
+        // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
+        if staged.peek().is_some() && device.driver().polls() {
+            let slot_bytes = cut.largest().saturating_mul(self.largest_item());
+            let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|host| to_device(&host)));
+            let fits = |slots: &usize| self.check_budget(cut.largest(), *slots, true).is_ok();
+            let slots = (*depth..=most.min(cut.chunks())).rev().find(fits);
+            self.widen(slots.unwrap_or(*depth))?;
         }
-        let Pipeline { device, plan, .. } = &*self.pipeline;
-        let staged = Staged::new(plan, device, &self.hosts);
-        self.set_depth(costs::depth(plan, staged), declared)
+        Ok(cut)
     }
 
     /// Takes this depth, or less if the ring would not keep to its budget.
@@ -48,8 +56,15 @@ impl Call<'_, '_> {
                 self.pipeline.depth = slots - 1;
             }
         }
+        Ok(())
+    }
+
+    /// Takes this depth, and has the streams and events for it.
+    fn widen(&mut self, slots: usize) -> Result<()> {
         let Pipeline { device, plan, streams, depth, .. } = &mut *self.pipeline;
-        streams.widen(device, plan, *depth).map_err(|error| explain(plan, error))
+        streams.widen(device, plan, slots).map_err(|error| explain(plan, error))?;
+        *depth = slots;
+        Ok(())
     }
 
     /// How the run's items are cut into chunks.
@@ -59,7 +74,6 @@ impl Call<'_, '_> {
         if !self.is_auto(declared) {
             return Ok(Cut::even(items, chunk));
         }
-        let is_pageable = |host: &HostSource<'_>| matches!(host.memory, HostMemory::Pageable(_));
         let staged = self.hosts.iter().any(is_pageable);
         let item = self.largest_item();
         let total = items.saturating_mul(item);
@@ -74,8 +88,8 @@ impl Call<'_, '_> {
         );
         let most = match staged {
             false => costs.most,
-            true if device.is_simulated() => SIMULATED_RING_BYTES / depth,
-            true => STAGED_RING_BYTES / depth,
+            true if device.is_simulated() => SIMULATED_SLOT_BYTES,
+            true => STAGED_SLOT_BYTES,
         };
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
@@ -139,8 +153,8 @@ impl Call<'_, '_> {
     /// Allocates the ring for whole chunks, if it is known how large these are.
     pub(super) fn reserve(mut self, declared: ChunkSize) -> Result<()> {
         self.check_copies()?;
-        if self.pipeline.auto_depth {
-            self.set_depth(self.pipeline.depth, declared)?;
+        if let Some(depth) = self.pipeline.auto_depth {
+            self.set_depth(depth, declared)?;
         }
         let chunk = self.chunk(declared)?;
         let depth = self.pipeline.depth;
@@ -270,6 +284,11 @@ impl Call<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether the CPU copies what the device copies.
+fn is_pageable(host: &HostSource<'_>) -> bool {
+    matches!(host.memory, HostMemory::Pageable(_))
 }
 
 /// The bytes of a buffer's slots and how many there are, if it has any. `shared`: also of what is the whole run's.

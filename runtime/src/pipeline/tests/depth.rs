@@ -38,10 +38,11 @@ fn run(device: &Device, graph: bool) -> Result<[usize; 5]> {
     Ok([run(true, true)?, run(false, false)?, run(true, true)?, run(false, true)?, run(true, false)?])
 }
 
+/// One stream for all slots and one for each: with seven there are as many as the hardware has queues.
 #[test]
-fn there_is_a_slot_for_each_that_is_at_work() {
+fn what_is_staged_has_more_slots() {
     for graph in [false, true] {
-        for (polls, depths) in [(true, [3, 5, 3, 4, 5]), (false, [3; 5])] {
+        for (polls, depths) in [(true, [3, 7, 3, 7, 7]), (false, [3; 5])] {
             let fault = Fault { call: Call::Fill, nth: 0, mode: Mode::Refused, code: OF_THE_CALL };
             let device = Device::with_driver(Arc::new(Faulty::new(fault).polled(polls)));
             assert_eq!(run(&device, graph).unwrap(), depths);
@@ -67,7 +68,7 @@ fn what_slots_need_cannot_be_had() {
                 let mut y = Y;
                 let done = pipeline.as_mut().map(|pipeline| pipeline.run(&X, &mut y));
                 match done {
-                    Ok(Ok(report)) => assert_eq!((report.depth, y), (5, [RESULT; LEN])),
+                    Ok(Ok(report)) => assert_eq!((report.depth, y), (7, [RESULT; LEN])),
                     Ok(Err(error)) => assert_eq!((error.place().pipeline, y), (Some("Auto"), Y)),
                     Err(_) => {}
                 }
