@@ -40,6 +40,11 @@ impl Node {
         (!cpus.is_empty()).then_some(Self { id, cpus })
     }
 
+    #[cfg(test)]
+    pub(super) fn of(id: u32, cpus: &[usize]) -> Self {
+        Self { id, cpus: cpus.to_vec() }
+    }
+
     /// How many cores there are.
     pub(super) fn cores(&self) -> usize {
         self.cpus.len()
@@ -130,7 +135,7 @@ mod tests {
             let (_folder, sys) = machine(nodes, numa_node);
             Node::find(&sys, "0000:41:00.0", allowed)
         };
-        let node = |id, cpus: &[usize]| Some(Node { id, cpus: cpus.to_vec() });
+        let node = |id, cpus: &[usize]| Some(Node::of(id, cpus));
         assert_eq!(find(&["0-3,8-11", "4-7,12-15"], "1", &all), node(1, &[4, 5, 6, 7, 12, 13, 14, 15]));
         assert_eq!(find(&["0-3", "4-7"], "0", &[2, 3, 4]), node(0, &[2, 3]));
         // One node; none known; another machine's; none of its cores for this process; no cores at all.
@@ -147,7 +152,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn work_is_done_near() {
         let mine = allowed().unwrap();
-        let node = Node { id: 1, cpus: vec![*mine.last().unwrap()] };
+        let node = Node::of(1, &mine[mine.len() - 1..]);
         // And by the threads that are started there.
         let there = near(Some(&node), || [allowed(), thread::spawn(allowed).join().unwrap()]);
         assert_eq!(there, [Some(node.cpus.clone()), Some(node.cpus.clone())]);

@@ -259,6 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn each_node_has_its_own() {
+        let nodes = [Node::of(70, &[0, 1]), Node::of(71, &[0, 1])];
+        let [first, second] = nodes.each_ref().map(|node| Workers::near(Some(node)));
+        assert!(std::ptr::eq(first, Workers::near(Some(&nodes[0]))));
+        assert!(!std::ptr::eq(first, second) && !std::ptr::eq(first, Workers::near(None)));
+        // One of them is the thread that waits.
+        first.employ(8);
+        let from = vec![9_u8; 9 * PIECE];
+        let mut to = vec![0_u8; from.len()];
+        // SAFETY: both are that long, and are left alone until it is done.
+        unsafe { first.copy(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::Cached) };
+        assert_eq!(to, from);
+        assert_eq!((first.queue().started, second.queue().started), ((*CORES).min(2) - 1, 0));
+    }
+
+    #[test]
     fn several_threads_may_have_tasks_at_once() {
         let workers = Workers::near(None);
         workers.employ(3);

@@ -284,6 +284,10 @@ pub fn auto(device: &Device) -> Result<Value> {
     let run = |pipeline: &mut StepAuto| pipeline.run(1, &values, &mut pageable).map(drop);
     all.push(compare("`Vec`s, 512 MiB", 4, builder!(device, StepAuto), run)?);
     check("pageable", &pageable, |i| stepped(x[i], 1));
+
+    let run = |pipeline: &mut StepAuto| pipeline.run(2, &x, &mut pageable).map(drop);
+    all.push(compare("to a `Vec`, 512 MiB", 4, builder!(device, StepAuto), run)?);
+    check("to pageable", &pageable, |i| stepped(x[i], 2));
     Ok(all.into())
 }
 
