@@ -182,7 +182,10 @@ fn an_auto_depth_fits_the_budget() {
     }
     // A short run needs fewer.
     assert_eq!(depth(32 * KIB, 100).unwrap(), 3);
-    let error = depth(33 * KIB, x.len()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, .. }), "{error}");
+    // One chunk or many, there is no slot for it.
+    for items in [x.len(), 33 * KIB, 40 * KIB] {
+        let error = depth(33 * KIB, items).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, .. }), "{error}");
+    }
     assert_eq!(depth(8 * KIB, x.len()).unwrap(), 3);
 }
