@@ -184,5 +184,10 @@ fn an_auto_depth_fits_the_budget() {
     assert_eq!(depth(32 * KIB, 100).unwrap(), 3);
     let error = depth(33 * KIB, x.len()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, .. }), "{error}");
+    // All in one chunk.
+    for items in [33 * KIB, 40 * KIB] {
+        let error = depth(48 * KIB, items).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, .. }), "{error}");
+    }
     assert_eq!(depth(8 * KIB, x.len()).unwrap(), 3);
 }
