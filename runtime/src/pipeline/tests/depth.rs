@@ -160,7 +160,7 @@ fn a_run_of_few_slots_may_have_a_stream_for_each() {
     let (_driver, device) = polled();
     let mut pipeline = Placed::new(&device).unwrap();
     let x = PinnedBuf::from_slice(&device, &X).unwrap();
-    let mut run = |pipeline: &mut Placed| {
+    let run = |pipeline: &mut Placed| {
         let mut y = PinnedBuf::from_slice(&device, &Y).unwrap();
         // Whatever the runs have shown.
         pipeline.pipeline.spread.learn(true);
@@ -190,4 +190,21 @@ fn slots_that_are_not_used_go_where_memory_is_short() {
     }
     let error = staging.reserve(&device, &[Some(4097)], 1, |_| "x").unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::OutOfPinnedMemory { requested: 4097, .. }), "{error}");
+}
+
+/// A run of one chunk, of which not even one slot fits.
+#[test]
+fn a_budget_too_small_for_one_slot_says_so() {
+    let (_driver, polled) = polled();
+    for device in [polled, Device::simulated(Spec::default())] {
+        let mut pipeline = Sizes::options(&device).budget(1000).build().unwrap();
+        for items in [LEN, 1] {
+            let mut y = [0.0; LEN];
+            pipeline.run(LEN * 10, &X[..items], &mut y[..items]).unwrap();
+            assert_eq!(y[..items], X[..items]);
+            let mut small = Sizes::options(&device).budget(100).build().unwrap();
+            let error = small.run(LEN * 10, &X[..items], &mut y[..items]).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, needed: 512, .. }), "{error}");
+        }
+    }
 }
