@@ -276,7 +276,8 @@ impl Pipeline {
 
     /// Whether stages whose streams a run chooses have one for each slot.
     fn spreads(&self) -> bool {
-        self.spread.now() && self.streams.all().len() <= HARDWARE_QUEUES
+        // There may be more, of a run with more slots.
+        self.spread.now() && self.streams.used(self.plan, self.depth, true) <= HARDWARE_QUEUES
     }
 
     /// What routines keep.

@@ -53,8 +53,8 @@ impl Call<'_, '_> {
                 if self.check_budget(chunk, slots, true).is_ok() {
                     break;
                 }
-                // With the last one gone too, the run says why.
-                self.pipeline.depth = slots.max(2) - 1;
+                // A run of one chunk needs one slot, whether it fits or not.
+                self.pipeline.depth = (slots - 1).max(1);
             }
         }
         Ok(())

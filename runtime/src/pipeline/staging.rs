@@ -21,6 +21,8 @@ const LARGE: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct Staging {
     lanes: Vec<Lane>,
+    /// Those of each lane that the run uses. There may be more.
+    slots: usize,
     /// The operation, the slot and the chunk of copies on their way to pageable memory, in the order of enqueuing. Some may
     /// have been seen to already.
     due: VecDeque<(usize, usize, usize)>,
@@ -31,6 +33,7 @@ pub(super) struct Staging {
 /// The slots of one operation.
 #[derive(Default)]
 struct Lane {
+    /// The largest come first.
     slots: Vec<Slot>,
     /// How many chunks have arrived in pageable memory.
     arrived: usize,
@@ -78,6 +81,9 @@ pub(super) struct Delivery {
 
 impl Staging {
     /// Makes room: for each operation `Some(bytes)` of a slot if it stages.
+    ///
+    /// Slots that the run has no use for are kept as long as there is memory: runs of several sizes may take turns, and to
+    /// allocate page-locked memory takes longer than many a run. Nothing is in use.
     pub(super) fn reserve(
         &mut self,
         device: &Device,
@@ -85,19 +91,35 @@ impl Staging {
         slots: usize,
         name: impl Fn(usize) -> &'static str,
     ) -> Result<()> {
-        let workers = device.copy_workers();
+        self.slots = slots;
+        let had = self.held() > 0;
+        match self.grow(device, slot_bytes, &name) {
+            Err(error) if had && matches!(error.kind(), ErrorKind::OutOfPinnedMemory { .. }) => {
+                // What is kept may be all that stands in the way.
+                self.lanes.clear();
+                self.grow(device, slot_bytes, &name)
+            }
+            result => result,
+        }
+    }
+
+    fn grow(
+        &mut self,
+        device: &Device,
+        slot_bytes: &[Option<usize>],
+        name: &impl Fn(usize) -> &'static str,
+    ) -> Result<()> {
+        let (workers, slots) = (device.copy_workers(), self.slots);
         self.workers = Some(workers);
         self.lanes.resize_with(slot_bytes.len(), Lane::default);
         for (operation, (lane, bytes)) in self.lanes.iter_mut().zip(slot_bytes).enumerate() {
             let Some(bytes) = *bytes else { continue };
             let have = &mut lane.slots;
-            if have.len() >= slots && have.iter().all(|slot| slot.core.bytes() >= bytes) {
-                continue;
-            }
-            // The old ones go first, so that the ring never takes more than its slots.
-            have.clear();
-            for _ in 0..slots {
-                have.push(Slot::new(device, workers, bytes).map_err(|error| -> Error {
+            let enough = have.partition_point(|slot| slot.bytes() >= bytes);
+            // Those that are too small go first, so that the run never takes more than its slots.
+            have.drain(enough.min(slots)..have.len().min(slots));
+            for index in enough..slots {
+                let slot = Slot::new(device, workers, bytes).map_err(|error| -> Error {
                     if error.is_out_of_memory() {
                         let what = format!("staging `{}`", name(operation));
                         let requested = bytes as u64 * slots as u64;
@@ -105,7 +127,8 @@ impl Staging {
                     } else {
                         error.into()
                     }
-                })?);
+                })?;
+                have.insert(index, slot);
             }
         }
         Ok(())
@@ -135,11 +158,10 @@ impl Staging {
     /// The chunk that an operation reads next, and its slot if that can be filled now: what was in it has been enqueued, and
     /// the device is done with it.
     pub(super) fn ahead(&mut self, operation: usize) -> DriverResult<Option<(usize, &mut Slot)>> {
-        let Some(lane) = self.lanes.get_mut(operation).filter(|lane| !lane.slots.is_empty()) else {
-            return Ok(None);
-        };
-        let (chunk, slots) = (lane.ahead, lane.slots.len());
-        let slot = &mut lane.slots[chunk % slots];
+        let Some(lane) = self.lanes.get_mut(operation) else { return Ok(None) };
+        let chunk = lane.ahead;
+        let slot = chunk.checked_rem(self.slots).and_then(|slot| lane.slots.get_mut(slot));
+        let Some(slot) = slot else { return Ok(None) };
         let done = match &slot.state {
             State::Idle => true,
             State::InFlight(None) => slot.done.is_complete()?,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::staging::Staging;
 use super::{Call, Fault, Faulty, LEN, Mode, OF_THE_CALL, OUT_OF_MEMORY, RESULT, X, Y, saxpy};
 use crate::prelude::*;
 
@@ -80,6 +81,130 @@ fn what_slots_need_cannot_be_had() {
                 assert!(nth > 0, "{call:?}");
                 break;
             }
+        }
+    }
+}
+
+/// The device that the host polls.
+fn polled() -> (Arc<Faulty>, Device) {
+    let fault = Fault { call: Call::Fill, nth: 0, mode: Mode::Refused, code: OF_THE_CALL };
+    let driver = Arc::new(Faulty::new(fault).polled(true));
+    (driver.clone(), Device::with_driver(driver))
+}
+
+/// A run may use fewer slots than there are.
+#[test]
+fn what_is_read_ahead_is_for_the_slots_of_the_run() {
+    let (_driver, device) = polled();
+    let mut staging = Staging::default();
+    let data = [7_u8; 4];
+    for slots in [5, 2, 3] {
+        staging.reset();
+        staging.reserve(&device, &[Some(4)], slots, |_| "x").unwrap();
+        for chunk in 0..slots {
+            let (next, slot) = staging.ahead(0).unwrap().unwrap();
+            assert_eq!(next, chunk);
+            // SAFETY: both have four bytes, and the copy is waited for below.
+            unsafe { slot.fill(chunk, data.as_ptr(), 4) };
+            staging.has_read(0, chunk + 1);
+            assert!(staging.slot(0, chunk).unwrap().has(chunk));
+        }
+        assert!(staging.ahead(0).unwrap().is_none(), "{slots} slots are full");
+        staging.finish(&device);
+    }
+}
+
+stream_pipeline! {
+    #![crate = crate]
+    pipeline Sizes {
+        param n: usize;
+        input x: [f32];
+        output y: [f32];
+        chunk c = n;
+        stage load { copy x -> dx; }
+        stage work { copy dx -> dy; }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// Runs with many small chunks and runs with fewer large ones, in turn.
+#[test]
+fn slots_of_all_sizes_are_kept() {
+    let (driver, device) = polled();
+    let mut pipeline = Sizes::new(&device).unwrap();
+    let mut counts = Vec::new();
+    for chunk in [1, 2, 4, 1, 2, 4, 2, 1] {
+        let mut y = [0.0; LEN];
+        let report = pipeline.run(chunk, &X, &mut y).unwrap();
+        assert_eq!((report.depth, y), (LEN.div_ceil(chunk), X));
+        counts.push(driver.state().count(Call::AllocatePinned));
+    }
+    assert_eq!(counts[2..], [counts[2]; 6]);
+}
+
+stream_pipeline! {
+    #![crate = crate]
+    pipeline Placed {
+        input x: [f32];
+        inout y: [f32];
+        chunk c = 2;
+        stage load { copy x -> dx; copy y -> dy; }
+        stage work { saxpy<<<1, 4>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// Streams for the slots of a run that is staged do not count in one that is not.
+#[test]
+fn a_run_of_few_slots_may_have_a_stream_for_each() {
+    let (_driver, device) = polled();
+    let mut pipeline = Placed::new(&device).unwrap();
+    let x = PinnedBuf::from_slice(&device, &X).unwrap();
+    let run = |pipeline: &mut Placed| {
+        let mut y = PinnedBuf::from_slice(&device, &Y).unwrap();
+        // Whatever the runs have shown.
+        pipeline.pipeline.spread.learn(true);
+        let report = pipeline.run(&x, &mut y).unwrap();
+        assert_eq!(y[..], [RESULT; LEN]);
+        (report.depth, report.stream_per_slot)
+    };
+    let first = run(&mut pipeline);
+    assert_eq!(first, (3, true));
+    let mut y = Y;
+    let report = pipeline.run(&X, &mut y).unwrap();
+    assert_eq!((report.depth, report.stream_per_slot, y), (9, false, [RESULT; LEN]));
+    assert_eq!(run(&mut pipeline), first);
+}
+
+/// Slots that the run has no use for do not stand in the way of those that it needs.
+#[test]
+fn slots_that_are_not_used_go_where_memory_is_short() {
+    let spec = Spec::default().with_pinned_memory(4096);
+    let device = Device::simulated(spec);
+    let mut staging = Staging::default();
+    for (bytes, slots) in [(256, 16), (1024, 3), (2048, 2), (256, 16), (4096, 1)] {
+        staging.reset();
+        staging.reserve(&device, &[Some(bytes)], slots, |_| "x").unwrap();
+        assert!((bytes * slots..=4096).contains(&staging.held()), "{slots} of {bytes}: {staging:?}");
+        assert!((0..slots).all(|slot| staging.slot(0, slot).unwrap().bytes() >= bytes));
+    }
+    let error = staging.reserve(&device, &[Some(4097)], 1, |_| "x").unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OutOfPinnedMemory { requested: 4097, .. }), "{error}");
+}
+
+/// A run of one chunk, of which not even one slot fits.
+#[test]
+fn a_budget_too_small_for_one_slot_says_so() {
+    let (_driver, polled) = polled();
+    for device in [polled, Device::simulated(Spec::default())] {
+        let mut pipeline = Sizes::options(&device).budget(1000).build().unwrap();
+        for items in [LEN, 1] {
+            let mut y = [0.0; LEN];
+            pipeline.run(LEN * 10, &X[..items], &mut y[..items]).unwrap();
+            assert_eq!(y[..items], X[..items]);
+            let mut small = Sizes::options(&device).budget(100).build().unwrap();
+            let error = small.run(LEN * 10, &X[..items], &mut y[..items]).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Budget { slots: 1, needed: 512, .. }), "{error}");
         }
     }
 }

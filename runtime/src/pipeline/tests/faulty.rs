@@ -118,6 +118,11 @@ pub(super) struct State {
 }
 
 impl State {
+    /// How many of these calls there were.
+    pub(super) fn count(&self, call: Call) -> usize {
+        self.calls.get(&call).copied().unwrap_or(0)
+    }
+
     /// Everything that is not freed or destroyed.
     pub(super) fn live(&self) -> usize {
         self.device.len()
