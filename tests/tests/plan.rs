@@ -77,3 +77,8 @@ fn rendered() {
     }
     assert_eq!(svg.matches("class=\"edge\"").count(), 5);
 }
+
+#[test]
+fn explained() {
+    check("saxpy-plan.txt", &Saxpy::PLAN.explain());
+}

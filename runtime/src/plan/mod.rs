@@ -1,15 +1,21 @@
 //! [`Plan`]: what the macro decided, as a constant of the generated type.
 
+mod conflicts;
+mod explain;
 mod graphviz;
 mod mermaid;
+mod order;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub use conflicts::{Conflict, Link, Ordered, Step};
+
 /// The streams, operations and events of a pipeline: `Saxpy::PLAN`.
 ///
 /// `Display` prints it, one line an operation, above it the waits that come before it and why;
-/// [`mermaid`](Self::mermaid) and [`graphviz`](Self::graphviz) draw it.
+/// [`mermaid`](Self::mermaid) and [`graphviz`](Self::graphviz) draw it, and [`explain`](Self::explain) says what each wait is
+/// for, and why the other conflicts need none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Name of the pipeline's type.
@@ -129,10 +135,34 @@ pub struct OperationPlan {
     pub kind: OperationKind,
     /// Whether it stands in an `if`, so that chunks may leave it out.
     pub conditional: bool,
+    /// A number that the operations of one `repeat` share; none outside of any.
+    pub repeat: Option<usize>,
+    /// What it reads and writes.
+    pub accesses: &'static [AccessPlan],
     /// Its line in the source file, from 1.
     pub line: u32,
     /// Its column, from 1.
     pub column: u32,
+}
+
+/// One use of a buffer or of host data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessPlan {
+    /// Of what.
+    pub memory: Memory,
+    /// Whether it is read.
+    pub reads: bool,
+    /// Whether it is written.
+    pub writes: bool,
+}
+
+/// What an operation uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Memory {
+    /// Host data, an index into [`Plan::hosts`].
+    Host(usize),
+    /// An index into [`Plan::buffers`].
+    Buffer(usize),
 }
 
 /// What an operation does.
@@ -228,7 +258,7 @@ pub struct WaitPlan {
 }
 
 /// Which chunk's event a wait is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// This chunk's.
     Same,

@@ -13,6 +13,8 @@ const fn operation(stage: usize, stream: usize, text: &'static str) -> Operation
         text,
         kind: OperationKind::Launch { kernel: "k" },
         conditional: false,
+        repeat: None,
+        accesses: &[],
         line: 1,
         column: 1,
     }

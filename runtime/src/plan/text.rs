@@ -38,7 +38,6 @@ impl fmt::Display for Hazard {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         writeln!(
             f,
             "pipeline {}: {}, {}, {}, {}",
@@ -74,6 +73,11 @@ impl fmt::Display for Plan {
         }
         Ok(())
     }
+}
+
+/// How many of something there are.
+pub(super) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A stream as it is declared: its name, whether there is one for each slot, and its priority.
@@ -129,7 +133,7 @@ impl Plan {
     }
 
     /// A wait as it would be written: `wait axpy_done @ reuse`.
-    fn wait_text(&self, wait: &WaitPlan) -> String {
+    pub(super) fn wait_text(&self, wait: &WaitPlan) -> String {
         let of = match wait.distance {
             Distance::Same => "",
             Distance::Previous => " @ previous",
