@@ -18,7 +18,7 @@ pub use crate::pipeline::{
     fits_budget, host_value, is_blocks, times, word,
 };
 pub use crate::plan::{
-    BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,
-    Plan, Priority, StreamPlan, WaitPlan,
+    AccessPlan, BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Memory,
+    OperationKind, OperationPlan, Plan, Priority, StreamPlan, WaitPlan,
 };
 pub use crate::report::Report;

@@ -131,8 +131,8 @@ pub use memory::{
 };
 pub use pipeline::{Chunk, Enqueue, HostValue, Options, Outcome, State, Times};
 pub use plan::{
-    BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, OperationKind, OperationPlan,
-    Plan, Priority, StreamPlan, WaitPlan,
+    AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
+    Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
 pub use report::Report;
 pub use sim::Spec;

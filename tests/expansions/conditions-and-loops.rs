@@ -254,6 +254,19 @@ impl Refine {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 12,
                 column: 32,
             },
@@ -266,6 +279,19 @@ impl Refine {
                     to: 0,
                 },
                 conditional: true,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 15,
                 column: 21,
             },
@@ -277,6 +303,14 @@ impl Refine {
                     buffer: 1,
                 },
                 conditional: true,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 16,
                 column: 36,
             },
@@ -288,6 +322,14 @@ impl Refine {
                     kernel: "twice",
                 },
                 conditional: true,
+                repeat: ::core::option::Option::Some(2),
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 18,
                 column: 25,
             },
@@ -299,6 +341,14 @@ impl Refine {
                     kernel: "halve",
                 },
                 conditional: true,
+                repeat: ::core::option::Option::Some(2),
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 19,
                 column: 40,
             },
@@ -310,6 +360,19 @@ impl Refine {
                     kernel: "add",
                 },
                 conditional: true,
+                repeat: ::core::option::Option::Some(2),
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 20,
                 column: 32,
             },
@@ -321,6 +384,14 @@ impl Refine {
                     buffer: 0,
                 },
                 conditional: true,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 23,
                 column: 21,
             },
@@ -333,6 +404,19 @@ impl Refine {
                     buffer: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 26,
                 column: 35,
             },

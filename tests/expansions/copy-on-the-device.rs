@@ -203,6 +203,19 @@ impl Keep {
                     buffer: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 7,
                 column: 26,
             },
@@ -215,6 +228,19 @@ impl Keep {
                     to: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 8,
                 column: 26,
             },
@@ -226,6 +252,14 @@ impl Keep {
                     kernel: "scale",
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 8,
                 column: 43,
             },
@@ -238,6 +272,19 @@ impl Keep {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 9,
                 column: 27,
             },
@@ -250,6 +297,19 @@ impl Keep {
                     buffer: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(2),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 9,
                 column: 47,
             },

@@ -188,6 +188,19 @@ impl Saxpy {
                     buffer: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 10,
                 column: 56,
             },
@@ -200,6 +213,19 @@ impl Saxpy {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 10,
                 column: 70,
             },
@@ -211,6 +237,19 @@ impl Saxpy {
                     kernel: "saxpy",
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 13,
                 column: 17,
             },
@@ -223,6 +262,19 @@ impl Saxpy {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 14,
                 column: 17,
             },

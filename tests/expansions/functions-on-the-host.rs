@@ -228,6 +228,19 @@ impl Through {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 9,
                 column: 26,
             },
@@ -239,6 +252,14 @@ impl Through {
                     routine: "fft::forward",
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 10,
                 column: 25,
             },
@@ -251,6 +272,19 @@ impl Through {
                     to: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 10,
                 column: 60,
             },
@@ -262,6 +296,14 @@ impl Through {
                     function: "window",
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 11,
                 column: 25,
             },
@@ -274,6 +316,19 @@ impl Through {
                     to: 2,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(2),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 12,
                 column: 27,
             },
@@ -286,6 +341,19 @@ impl Through {
                     buffer: 2,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(2),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 12,
                 column: 41,
             },
@@ -295,6 +363,8 @@ impl Through {
                 text: "then",
                 kind: ::thalweg::__private::OperationKind::Then,
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[],
                 line: 12,
                 column: 55,
             },

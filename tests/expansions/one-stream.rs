@@ -172,6 +172,19 @@ impl Saxpy {
                     buffer: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 8,
                 column: 31,
             },
@@ -184,6 +197,19 @@ impl Saxpy {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 8,
                 column: 45,
             },
@@ -195,6 +221,19 @@ impl Saxpy {
                     kernel: "saxpy",
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 9,
                 column: 31,
             },
@@ -207,6 +246,19 @@ impl Saxpy {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 10,
                 column: 32,
             },

@@ -200,6 +200,19 @@ impl Saxpy {
                     buffer: 0,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 15,
                 column: 32,
             },
@@ -212,6 +225,19 @@ impl Saxpy {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: false,
+                        writes: true,
+                    },
+                ],
                 line: 15,
                 column: 46,
             },
@@ -223,6 +249,19 @@ impl Saxpy {
                     kernel: "saxpy",
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(0),
+                        reads: true,
+                        writes: false,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: true,
+                    },
+                ],
                 line: 16,
                 column: 34,
             },
@@ -235,6 +274,19 @@ impl Saxpy {
                     buffer: 1,
                 },
                 conditional: false,
+                repeat: ::core::option::Option::None,
+                accesses: &[
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Host(1),
+                        reads: false,
+                        writes: true,
+                    },
+                    ::thalweg::__private::AccessPlan {
+                        memory: ::thalweg::__private::Memory::Buffer(1),
+                        reads: true,
+                        writes: false,
+                    },
+                ],
                 line: 17,
                 column: 35,
             },

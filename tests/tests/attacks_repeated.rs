@@ -381,7 +381,17 @@ fn a_run_is_itself_whatever_comes_between() {
 }
 
 const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan { stage: 0, stream: 0, text, kind, conditional: false, line: 1, column: 1 }
+    OperationPlan {
+        stage: 0,
+        stream: 0,
+        text,
+        kind,
+        conditional: false,
+        repeat: None,
+        accesses: &[],
+        line: 1,
+        column: 1,
+    }
 }
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {

@@ -14,7 +14,17 @@ use thalweg_tests::kernels::axpy_each;
 use thalweg_tests::{leaves_nothing, numbers, pinned, small};
 
 const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan { stage: 0, stream: 0, text, kind, conditional: false, line: 1, column: 1 }
+    OperationPlan {
+        stage: 0,
+        stream: 0,
+        text,
+        kind,
+        conditional: false,
+        repeat: None,
+        accesses: &[],
+        line: 1,
+        column: 1,
+    }
 }
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {

@@ -192,6 +192,8 @@ mod tests {
         text: "",
         kind: OperationKind::Upload { host: 0, buffer: 0 },
         conditional: false,
+        repeat: None,
+        accesses: &[],
         line: 1,
         column: 1,
     };

@@ -1,12 +1,12 @@
 //! `PLAN`, the schedule as a constant.
 
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote_spanned;
 
 use super::names::hygienic;
 use super::{Context, number};
 use crate::lower::storage_name;
-use crate::resolve::{BufferId, BufferKind, OperationKind, Priority};
+use crate::resolve::{BufferId, BufferKind, Mode, OperationKind, Priority};
 use crate::schedule::{Distance, Hazard};
 
 pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
@@ -88,10 +88,26 @@ pub(super) fn plan(cx: &Context<'_>) -> TokenStream {
             OperationKind::Then(_) => quote_spanned!(site=> Then),
         };
         let conditional = program.is_conditional(operation);
+        let repeat = match program.repeat_around(operation) {
+            Some(block) => {
+                let block = number(block.0);
+                quote_spanned!(site=> Some(#block))
+            }
+            None => quote_spanned!(site=> None),
+        };
+        let access = |memory: &str, index: usize, mode: Mode| {
+            let (memory, index) = (Ident::new(memory, site), number(index));
+            let (reads, writes) = (mode.reads(), mode.writes());
+            quote_spanned!(site=> #private::AccessPlan { memory: #private::Memory::#memory(#index), reads: #reads, writes: #writes })
+        };
+        let host = operation.host().map(|(host, mode)| access("Host", host.0, mode));
+        let buffers = operation.buffers().into_iter().map(|usage| access("Buffer", usage.buffer.0, usage.mode));
+        let accesses = host.into_iter().chain(buffers);
         quote_spanned! {site=>
             #private::OperationPlan {
                 stage: #stage, stream: #stream, text: #text, kind: #private::OperationKind::#kind,
-                conditional: #conditional, line: #line, column: #column,
+                conditional: #conditional, repeat: ::core::option::Option::#repeat, accesses: &[#(#accesses),*],
+                line: #line, column: #column,
             }
         }
     });

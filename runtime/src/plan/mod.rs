@@ -1,10 +1,21 @@
 //! [`Plan`]: what the macro decided, as a constant of the generated type.
 
-use std::fmt;
+mod conflicts;
+mod explain;
+mod graphviz;
+mod mermaid;
+mod order;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use conflicts::{Conflict, Link, Ordered, Step};
 
 /// The streams, operations and events of a pipeline: `Saxpy::PLAN`.
 ///
-/// `Display` prints it, one line an operation, under it the waits that come before it and why.
+/// `Display` prints it, one line an operation, above it the waits that come before it and why;
+/// [`mermaid`](Self::mermaid) and [`graphviz`](Self::graphviz) draw it, and [`explain`](Self::explain) says what each wait is
+/// for, and why the other conflicts need none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Name of the pipeline's type.
@@ -124,10 +135,34 @@ pub struct OperationPlan {
     pub kind: OperationKind,
     /// Whether it stands in an `if`, so that chunks may leave it out.
     pub conditional: bool,
+    /// A number that the operations of one `repeat` share; none outside of any.
+    pub repeat: Option<usize>,
+    /// What it reads and writes.
+    pub accesses: &'static [AccessPlan],
     /// Its line in the source file, from 1.
     pub line: u32,
     /// Its column, from 1.
     pub column: u32,
+}
+
+/// One use of a buffer or of host data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessPlan {
+    /// Of what.
+    pub memory: Memory,
+    /// Whether it is read.
+    pub reads: bool,
+    /// Whether it is written.
+    pub writes: bool,
+}
+
+/// What an operation uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Memory {
+    /// Host data, an index into [`Plan::hosts`].
+    Host(usize),
+    /// An index into [`Plan::buffers`].
+    Buffer(usize),
 }
 
 /// What an operation does.
@@ -223,7 +258,7 @@ pub struct WaitPlan {
 }
 
 /// Which chunk's event a wait is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// This chunk's.
     Same,
@@ -251,99 +286,4 @@ pub enum Hazard {
     WriteAfterRead,
     /// Both write.
     WriteAfterWrite,
-}
-
-impl fmt::Display for Priority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::High => f.write_str("high"),
-            Self::Low => f.write_str("low"),
-            Self::Level(level) => write!(f, "{level}"),
-        }
-    }
-}
-
-impl fmt::Display for Hazard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ReadAfterWrite => "read after write",
-            Self::WriteAfterRead => "write after read",
-            Self::WriteAfterWrite => "write after write",
-        })
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        writeln!(
-            f,
-            "pipeline {}: {}, {}, {}, {}",
-            self.pipeline,
-            count(self.stages.len(), "stage"),
-            count(self.streams.len(), "stream"),
-            count(self.events.len(), "event"),
-            count(self.waits.len(), "wait"),
-        )?;
-        let wait_width = self.waits.iter().map(|wait| self.wait_text(wait).len()).max().unwrap_or(0);
-        let mut heading = None;
-        for (index, operation) in self.operations.iter().enumerate() {
-            if heading != Some((operation.stage, operation.stream)) {
-                heading = Some((operation.stage, operation.stream));
-                let StreamPlan { name, priority, per_slot, null, placed } = self.streams[operation.stream];
-                let slot = match (per_slot, null) {
-                    (true, _) if placed => ", or one per slot",
-                    (true, _) => " per slot",
-                    (false, true) => " = null",
-                    (false, false) => "",
-                };
-                write!(f, "  stage {} on {name}{slot}", self.stages[operation.stage])?;
-                match priority {
-                    Priority::Default => writeln!(f)?,
-                    other => writeln!(f, ": {other}")?,
-                }
-            }
-            for wait in self.waits.iter().filter(|wait| wait.operation == index) {
-                let mut text = self.wait_text(wait);
-                let lines = hazard_lines(wait.hazards);
-                if lines.is_empty() {
-                    writeln!(f, "    {text}")?;
-                }
-                for line in lines {
-                    writeln!(f, "    {text:wait_width$}   {line}")?;
-                    text.clear();
-                }
-            }
-            writeln!(f, "    {}", operation.text)?;
-            for event in self.events.iter().filter(|event| event.operation == index) {
-                writeln!(f, "    record {}", event.name)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The hazards of a wait, a line for each buffer.
-fn hazard_lines(hazards: &[HazardPlan]) -> Vec<String> {
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    for HazardPlan { buffer, hazard } in hazards {
-        match lines.iter_mut().find(|(name, _)| name == buffer) {
-            Some((_, line)) => line.push_str(&format!(", {hazard}")),
-            None => lines.push((buffer, format!("{buffer}: {hazard}"))),
-        }
-    }
-    lines.into_iter().map(|(_, line)| line).collect()
-}
-
-impl Plan {
-    /// A wait as it would be written: `wait axpy_done @ reuse`.
-    fn wait_text(&self, wait: &WaitPlan) -> String {
-        let of = match wait.distance {
-            Distance::Same => "",
-            Distance::Previous => " @ previous",
-            Distance::Reuse => " @ reuse",
-        };
-        format!("wait {}{of}", self.events[wait.event].name)
-    }
 }

@@ -1,0 +1,139 @@
+//! The conflicts of a plan: which operations use the same memory, and what orders them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::order::{Node, Order};
+use super::{BufferKind, Distance, Hazard, HazardPlan, Memory, Plan};
+
+/// Two operations that use the same memory, one of which writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The one that must be complete first, as a range of [`Plan::operations`]: one operation, or all of a `repeat`.
+    pub from: Range<usize>,
+    /// The one that must not start before; the two are the same where an operation conflicts with itself in a later chunk.
+    pub to: Range<usize>,
+    /// Of which chunk `from` is, seen from that of `to`.
+    pub distance: Distance,
+    /// On which memory, and how.
+    pub hazards: Vec<HazardPlan>,
+    /// What orders the two.
+    pub ordered: Ordered,
+}
+
+/// What orders two operations that conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ordered {
+    /// A wait of their own, an index into [`Plan::waits`].
+    Wait(usize),
+    /// These steps, one after another: the streams' order and waits that are there for others.
+    ///
+    /// The steps are as many chunks long as the conflict, with one exception: one of distance [`Distance::Reuse`] may follow from
+    /// a wait of [`Distance::Previous`]. In one chunk the two conflict as well, and the second comes before the first, so that
+    /// these steps go round once for each chunk, whatever the depth.
+    Path(Vec<Step>),
+    /// Nothing. A pipeline that compiles has no such conflict.
+    Nothing,
+}
+
+/// One step of what orders two operations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What is complete first.
+    pub from: Range<usize>,
+    /// What comes after.
+    pub to: Range<usize>,
+    /// Of which chunk `from` is, seen from that of `to`.
+    pub distance: Distance,
+    /// Why.
+    pub link: Link,
+}
+
+/// What makes a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// Both are on this stream, an index into [`Plan::streams`].
+    Stream(usize),
+    /// The second waits for the first, an index into [`Plan::waits`].
+    Wait(usize),
+}
+
+impl Plan {
+    /// Every conflict at its nearest distance, sorted by the first operation, the distance and the second; those further
+    /// apart follow from them.
+    ///
+    /// What is in an `if` counts as if every chunk ran it. The operations of a `repeat` count as one: they are on one
+    /// stream, one after another.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let order = Order::new(self);
+        let mut found: BTreeMap<(Node, Distance, Node), Vec<HazardPlan>> = BTreeMap::new();
+        for (memory, uses) in self.uses(&order) {
+            let later = self.shared_with(memory);
+            let buffer = match memory {
+                Memory::Host(host) => self.hosts[host].name,
+                Memory::Buffer(buffer) => self.buffers[buffer].name,
+            };
+            for (&from, first) in &uses {
+                for (&to, second) in &uses {
+                    let hazards = first.before(second).map(|hazard| HazardPlan { buffer, hazard });
+                    let same = (from < to).then_some(Distance::Same);
+                    for distance in same.into_iter().chain(later) {
+                        found.entry((from, distance, to)).or_default().extend(hazards.clone());
+                    }
+                }
+            }
+        }
+        found.retain(|_, hazards| !hazards.is_empty());
+        // Those that begin alike come one after another, and share a search.
+        let mut search = None;
+        let conflict = |((from, distance, to), hazards): ((Node, Distance, Node), Vec<HazardPlan>)| {
+            let ordered = order.between(from, to, distance, &mut search);
+            Conflict { from: order.operations(from), to: order.operations(to), distance, hazards, ordered }
+        };
+        found.into_iter().map(conflict).collect()
+    }
+
+    /// What each node does to each memory.
+    fn uses(&self, order: &Order<'_>) -> BTreeMap<Memory, BTreeMap<Node, Use>> {
+        let mut uses: BTreeMap<Memory, BTreeMap<Node, Use>> = BTreeMap::new();
+        for (index, operation) in self.operations.iter().enumerate() {
+            for access in operation.accesses {
+                let of = uses.entry(access.memory).or_default().entry(order.node_of(index)).or_default();
+                of.reads |= access.reads;
+                of.writes |= access.writes;
+            }
+        }
+        uses
+    }
+
+    /// At which distance the next chunk that uses the same memory is; none if no other does.
+    fn shared_with(&self, memory: Memory) -> Option<Distance> {
+        let Memory::Buffer(buffer) = memory else { return None };
+        match self.buffers[buffer].kind {
+            BufferKind::Ring | BufferKind::HostScratch => Some(Distance::Reuse),
+            BufferKind::Resident | BufferKind::Carry => Some(Distance::Previous),
+            BufferKind::InPlace { .. } => None,
+        }
+    }
+}
+
+/// What one operation does to one memory.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    reads: bool,
+    writes: bool,
+}
+
+impl Use {
+    /// The hazards when the other follows.
+    fn before(self, after: &Self) -> impl Iterator<Item = Hazard> + Clone {
+        [
+            (self.writes && after.reads).then_some(Hazard::ReadAfterWrite),
+            (self.reads && after.writes).then_some(Hazard::WriteAfterRead),
+            (self.writes && after.writes).then_some(Hazard::WriteAfterWrite),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
