@@ -181,9 +181,10 @@ impl Driver for Cuda {
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
         // As an address, which threads may hand on.
         let allocated = numa::near(self.node.as_ref(), || {
-            Ok(pinned::allocate(self.enter()?, bytes.max(1))?.expose_provenance())
+            Ok(pinned::allocate(self.enter()?, bytes.max(1))?.as_ptr().expose_provenance())
         });
-        Ok(NonNull::with_exposed_provenance(allocated?))
+        let memory = NonNull::new(ptr::with_exposed_provenance_mut(allocated?));
+        Ok(memory.expect("it was not null before"))
     }
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
