@@ -16,7 +16,8 @@ stream_pipeline! {
 }
 
 // ANCHOR: shares
-/// What a run reached of the link's rate to the device and back, and the share of its time in which it was enqueued.
+/// The shares of the link's rate that a run reached, to the device and back, and that of its
+/// time in which it was enqueued.
 fn shares(device: &Device, report: &Report) -> [f64; 3] {
     let link = device.calibration();
     let both = report.bytes_to_device > 0 && report.bytes_to_host > 0;

@@ -52,12 +52,13 @@ impl Plan {
         let (waited, rest): (Vec<_>, Vec<_>) = conflicts.iter().partition(own);
         writeln!(
             out,
-            "pipeline {}: {}, {} by {} of their own, {} by streams and the waits for others",
+            "pipeline {}: {}, of which {} a wait of their own",
             self.pipeline,
             count(conflicts.len(), "conflict"),
-            waited.len(),
-            count(self.waits.len(), "wait"),
-            rest.len(),
+            match waited.len() {
+                1 => "1 has".to_owned(),
+                n => format!("{n} have"),
+            },
         )?;
         if self.operations.iter().any(|operation| operation.conditional) {
             writeln!(out, "What is in an `if` counts as if every chunk ran it.")?;
