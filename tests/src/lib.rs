@@ -6,6 +6,7 @@ pub mod graphs;
 pub mod kernels;
 pub mod launches;
 pub mod loading;
+pub mod plans;
 pub mod products;
 pub mod random;
 pub mod stubs;

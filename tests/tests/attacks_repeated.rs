@@ -4,10 +4,11 @@
 use std::ops::{Add, Deref};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use thalweg::__private::{Build, ChunkSize, HostPlan, Pipeline, Priority, Settings, Size, StreamPlan};
+use thalweg::__private::{Build, ChunkSize, HostPlan, Pipeline, Settings, Size};
 use thalweg::prelude::*;
-use thalweg::{BufferKind, BufferPlan, OperationKind, OperationPlan};
+use thalweg::{BufferKind, BufferPlan, OperationKind};
 use thalweg_kernels::add_f32;
+use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::stubs::Stubs;
 
 const STUBS: Stubs = Stubs::driver(concat!(env!("CARGO_TARGET_TMPDIR"), "/attacked-stubs"));
@@ -380,20 +381,6 @@ fn a_run_is_itself_whatever_comes_between() {
     });
 }
 
-const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan {
-        stage: 0,
-        stream: 0,
-        text,
-        kind,
-        conditional: false,
-        repeat: None,
-        accesses: &[],
-        line: 1,
-        column: 1,
-    }
-}
-
 const fn host(name: &'static str, writes: bool) -> HostPlan {
     HostPlan { name, reads: !writes, writes, line: 1, column: 1 }
 }
@@ -403,13 +390,7 @@ const RAW: Plan = Plan {
     file: "attacks_repeated.rs",
     line: 1,
     column: 1,
-    streams: &[StreamPlan {
-        name: "s",
-        priority: Priority::Default,
-        per_slot: false,
-        null: false,
-        placed: false,
-    }],
+    streams: &[stream("s")],
     stages: &["all"],
     hosts: &[host("x", false), host("y", true)],
     buffers: &[BufferPlan { name: "d", kind: BufferKind::Ring, line: 1, column: 1 }],

@@ -3,25 +3,12 @@
 //! Run it under AddressSanitizer: `.ci/asan`.
 
 use thalweg::__private::{
-    Build, Call, ChunkSize, Edge, HostPlan, Operation, Pipeline, Priority, Run, Settings, StreamPlan, ViewMut,
+    Build, Call, ChunkSize, Edge, HostPlan, Operation, Pipeline, Run, Settings, ViewMut,
 };
 use thalweg::prelude::*;
 use thalweg::{BufferKind, BufferPlan, Chunk, OperationKind, OperationPlan, Options};
+use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::{numbers, pinned, small};
-
-const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan {
-        stage: 0,
-        stream: 0,
-        text,
-        kind,
-        conditional: false,
-        repeat: None,
-        accesses: &[],
-        line: 1,
-        column: 1,
-    }
-}
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
     HostPlan { name, reads: true, writes, line: 1, column: 1 }
@@ -41,13 +28,7 @@ const fn plan(
         file: "attacks_runtime.rs",
         line: 1,
         column: 1,
-        streams: &[StreamPlan {
-            name: "s",
-            priority: Priority::Default,
-            per_slot: false,
-            null: false,
-            placed: false,
-        }],
+        streams: const { &[stream("s")] },
         stages: &["all"],
         hosts,
         buffers,

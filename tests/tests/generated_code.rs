@@ -5,27 +5,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg::__private::{
-    BufferKind, BufferPlan, Build, Call, ChunkSize, HostPlan, OperationKind, OperationPlan, Pipeline,
-    Priority, ReadArg, Run, Settings, StreamPlan, View,
+    BufferKind, BufferPlan, Build, Call, ChunkSize, HostPlan, OperationKind, Pipeline, ReadArg, Run,
+    Settings, View,
 };
 use thalweg::Options;
 use thalweg::prelude::*;
 use thalweg_tests::kernels::axpy_each;
+use thalweg_tests::plans::{operation, stream};
 use thalweg_tests::{leaves_nothing, numbers, pinned, small};
-
-const fn operation(text: &'static str, kind: OperationKind) -> OperationPlan {
-    OperationPlan {
-        stage: 0,
-        stream: 0,
-        text,
-        kind,
-        conditional: false,
-        repeat: None,
-        accesses: &[],
-        line: 1,
-        column: 1,
-    }
-}
 
 const fn host(name: &'static str, writes: bool) -> HostPlan {
     HostPlan { name, reads: true, writes, line: 1, column: 1 }
@@ -41,16 +28,7 @@ static PLAN: Plan = Plan {
     file: "generated_code.rs",
     line: 1,
     column: 1,
-    streams: &[
-        StreamPlan { name: "used", priority: Priority::Default, per_slot: false, null: false, placed: false },
-        StreamPlan {
-            name: "unused",
-            priority: Priority::Default,
-            per_slot: false,
-            null: false,
-            placed: false,
-        },
-    ],
+    streams: &[stream("used"), stream("unused")],
     stages: &["all"],
     hosts: &[host("x", false), host("y", true)],
     buffers: &[ring("dx"), ring("dy")],

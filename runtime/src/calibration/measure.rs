@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::driver::{Driver, DriverResult, Tag};
 use crate::error::Result;
 use crate::graph::Recording;
-use crate::memory::{DeviceMemory, NO_OPERATION, PinnedCore, Way, Workers, copy_with, numa};
+use crate::memory::{DeviceMemory, NO_OPERATION, PIECE, PinnedCore, Way, Workers, copy_with, numa};
 use crate::plan::Priority;
 use crate::sim::Spec;
 use crate::stream::{Event, Stream};
@@ -34,8 +34,7 @@ const MANY: usize = 32;
 /// Tries.
 const TRIES: usize = 5;
 
-/// What a thread copies at a time, and the slot that it does so in.
-const PIECE: usize = 128 << 10;
+/// The slot that a thread copies in.
 const SLOT: usize = 8 << 20;
 
 const TAG: Tag = NO_OPERATION;

@@ -13,7 +13,7 @@ use super::copy::{Way, copy_with};
 use super::numa::Node;
 
 /// What one thread copies at a time.
-const PIECE: usize = 128 << 10;
+pub(crate) const PIECE: usize = 128 << 10;
 
 /// How long a thread looks for something to do before it sleeps. Waking one takes about as long.
 const PATIENCE: Duration = Duration::from_micros(50);

@@ -46,7 +46,7 @@ pub(super) fn depth(plan: &Plan) -> usize {
         streams[operation.stream] = true;
     }
     let count = |used: &[bool]| used.iter().filter(|&&used| used).count();
-    let by_slot = plan.streams.iter().any(|stream| stream.per_slot && !stream.placed);
+    let by_slot = plan.streams.iter().any(|stream| stream.is_per_slot(false));
     let streams = if by_slot { usize::MAX } else { count(&streams) };
     let at_work = count(&engines).min(streams);
     if at_work > 1 { at_work.max(LEAST_DEPTH) } else { 1 }
@@ -67,7 +67,7 @@ pub(super) fn staged_depth(plan: &Plan, depth: usize, slot_bytes: usize, to_devi
     let bytes = if to_device { STAGED_RING_BYTES } else { STAGED_OUT_RING_BYTES };
     let slots = (bytes / slot_bytes.max(1)).min(MOST_STAGED_DEPTH);
     // More streams than the hardware has queues would wait for each other.
-    let per_slot = plan.streams.iter().filter(|stream| stream.per_slot && !stream.placed).count();
+    let per_slot = plan.streams.iter().filter(|stream| stream.is_per_slot(false)).count();
     let queues = HARDWARE_QUEUES.saturating_sub(plan.streams.len() - per_slot);
     slots.min(queues.checked_div(per_slot).unwrap_or(usize::MAX)).max(depth)
 }

@@ -10,7 +10,7 @@ use super::staging::Staging;
 use super::{ChunkSize, Pipeline, explain, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
-use crate::plan::{HostPlan, OperationKind};
+use crate::plan::OperationKind;
 
 /// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
 const STAGED_SLOT_BYTES: usize = 4 << 20;
@@ -28,12 +28,11 @@ impl Call<'_, '_> {
         self.set_depth(depth, declared)?;
         let cut = self.cut(declared)?;
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
-        let to_device = |staged: &(&HostSource<'_>, &HostPlan)| staged.1.reads;
         let mut staged = self.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
         // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
         if staged.peek().is_some() && device.driver().polls() {
             let slot_bytes = cut.largest().saturating_mul(self.largest_item());
-            let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|host| to_device(&host)));
+            let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|(_, host)| host.reads));
             let fits = |slots: &usize| self.check_budget(cut.largest(), *slots, true).is_ok();
             let slots = (*depth..=most.min(cut.chunks())).rev().find(fits);
             self.widen(slots.unwrap_or(*depth))?;

@@ -21,7 +21,7 @@ use crate::device::Device;
 use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
 use crate::memory::{HostMemory, HostSource};
-use crate::plan::{OperationKind, Plan, StreamPlan};
+use crate::plan::{OperationKind, Plan};
 
 /// One chunk: what `c` is in `chunk c = auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,8 +183,7 @@ impl<'r> Run<'r> {
             // There is none in a run of nothing.
             self.refuse();
         }
-        let StreamPlan { per_slot, placed, .. } = self.plan.streams[stream];
-        let own = per_slot && (self.spread || !placed);
+        let own = self.plan.streams[stream].is_per_slot(self.spread);
         let number = self.streams.number(stream, if own { slot } else { 0 });
         let stream = Numbered { raw: self.streams.all()[number].raw, number };
         Operation { run: self, index, chunk, slot, stream }

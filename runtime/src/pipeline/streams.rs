@@ -68,7 +68,7 @@ impl Streams {
     /// How many of them, the first by number, a run uses that has so many slots. `spread`: where it chooses, each slot has its
     /// own.
     pub(super) fn used(&self, plan: &Plan, slots: usize, spread: bool) -> usize {
-        let each = spread || plan.streams.iter().any(|stream| stream.per_slot && !stream.placed);
+        let each = plan.streams.iter().any(|stream| stream.is_per_slot(spread));
         self.ranks.len() + if each { (slots.max(1) - 1) * self.per_slot } else { 0 }
     }
 

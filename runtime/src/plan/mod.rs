@@ -58,6 +58,14 @@ pub struct StreamPlan {
     pub placed: bool,
 }
 
+impl StreamPlan {
+    /// Whether each ring slot has its own. `spread`: where a run chooses, it has.
+    #[inline]
+    pub(crate) fn is_per_slot(&self, spread: bool) -> bool {
+        self.per_slot && (spread || !self.placed)
+    }
+}
+
 /// A stream's priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
