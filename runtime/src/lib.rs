@@ -85,6 +85,7 @@ mod report;
 mod sim;
 mod slices;
 mod stream;
+mod timeline;
 mod unwind;
 
 #[doc(hidden)]
@@ -137,6 +138,7 @@ pub use plan::{
 pub use report::Report;
 pub use sim::Spec;
 pub use slices::Views;
+pub use timeline::{Engine, Row, Span, Timeline};
 
 /// Bytes in a kibibyte.
 pub const KIB: usize = 1 << 10;

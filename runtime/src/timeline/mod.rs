@@ -1,0 +1,94 @@
+//! [`Timeline`]: when each operation of a run began and ended.
+
+use std::time::Duration;
+
+use crate::plan::Plan;
+use crate::report::Report;
+
+/// When each operation of a run began and ended.
+///
+/// `profile` of a pipeline measures one, `predict` works one out without a run. All times count from the run's first call.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Timeline {
+    /// The pipeline's.
+    pub plan: &'static Plan,
+    /// What the run did, and how long all of it took.
+    pub report: Report,
+    /// Whether this was worked out, not measured.
+    pub predicted: bool,
+    /// The streams of the run.
+    pub rows: Vec<Row>,
+    /// What was done, in the order in which it began.
+    pub spans: Vec<Span>,
+}
+
+/// A stream of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The stream's name; with the slot's number, `math 0`, if there is one for each.
+    pub name: String,
+    /// Index into [`Plan::streams`].
+    pub stream: usize,
+    /// The ring slot, of a stream that each slot has its own of.
+    pub slot: Option<usize>,
+}
+
+/// What one operation of one chunk had the device do.
+///
+/// An operation may be none (it stood in an `if`), one or several of them: a routine enqueues what it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Span {
+    /// Index into [`Plan::operations`].
+    pub operation: usize,
+    /// Index of the chunk.
+    pub chunk: usize,
+    /// Index into [`Timeline::rows`].
+    pub row: usize,
+    /// What was busy with it.
+    pub engine: Engine,
+    /// Bytes copied; of a kernel those of the buffers that it was given, read and written.
+    pub bytes: u64,
+    /// Blocks of a launch; 0 of anything else.
+    pub blocks: u64,
+    /// When the host had enqueued it.
+    pub enqueued: Duration,
+    /// When the engine began.
+    pub start: Duration,
+    /// When it was done.
+    pub end: Duration,
+}
+
+/// What carries operations out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Engine {
+    /// The copy engine from the host to the device.
+    ToDevice,
+    /// The multiprocessors: kernels, fills, copies on the device.
+    Compute,
+    /// The copy engine from the device to the host.
+    ToHost,
+    /// The CPU: `host` functions and callbacks.
+    Host,
+}
+
+impl Timeline {
+    /// From the first call to the last result.
+    pub fn time(&self) -> Duration {
+        self.report.time
+    }
+
+    /// The name of a span's stage.
+    pub fn stage(&self, span: &Span) -> &'static str {
+        self.plan.stages[self.plan.operations[span.operation].stage]
+    }
+}
+
+impl Span {
+    /// How long it took.
+    pub fn time(&self) -> Duration {
+        self.end.saturating_sub(self.start)
+    }
+}
