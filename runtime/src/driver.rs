@@ -39,6 +39,9 @@ impl DevicePtr {
     }
 }
 
+/// A time in nanoseconds.
+pub(crate) type Nanos = f64;
+
 /// A stream of one driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RawStream(pub u64);
@@ -279,6 +282,16 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
 
     /// An event without timing, not recorded.
     fn create_event(&self) -> DriverResult<RawEvent>;
+    /// An event that also tells the time, not recorded.
+    fn create_timing_event(&self) -> DriverResult<RawEvent>;
+    /// From when one event with timing was complete until another was: negative if it was the other way round.
+    ///
+    /// # Errors
+    /// One of them is not complete, was never recorded, or has no timing.
+    ///
+    /// # Safety
+    /// See the trait.
+    unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos>;
     /// # Safety
     /// See the trait.
     unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()>;

@@ -1,7 +1,7 @@
 //! Owned streams and events.
 
 use crate::device::Device;
-use crate::driver::{DriverResult, RawEvent, RawStream};
+use crate::driver::{DriverResult, Nanos, RawEvent, RawStream};
 use crate::plan::Priority;
 
 /// A stream that is destroyed when it is dropped, unless it is the device's null stream.
@@ -54,7 +54,7 @@ impl Drop for Stream {
     }
 }
 
-/// An event without timing that is destroyed when it is dropped.
+/// An event that is destroyed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Event {
     device: Device,
@@ -65,6 +65,18 @@ impl Event {
     pub(crate) fn new(device: &Device) -> DriverResult<Self> {
         let raw = device.driver().create_event()?;
         Ok(Self { device: device.clone(), raw })
+    }
+
+    /// One that also tells the time.
+    pub(crate) fn with_timing(device: &Device) -> DriverResult<Self> {
+        let raw = device.driver().create_timing_event()?;
+        Ok(Self { device: device.clone(), raw })
+    }
+
+    /// Nanoseconds from when this event was complete until `later` was. Both have timing.
+    pub(crate) fn elapsed(&self, later: &Self) -> DriverResult<Nanos> {
+        // SAFETY: both are live, and of this driver: they are of one device's streams.
+        unsafe { self.device.driver().elapsed(self.raw, later.raw) }
     }
 
     /// Waits on the host for the latest record; returns at once if there is none.

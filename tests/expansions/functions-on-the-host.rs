@@ -44,7 +44,6 @@ impl Through {
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
     #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(unused_labels, reason = "they name the stages")]
     pub fn run<'run>(
         &mut self,
         factor: f32,
@@ -52,8 +51,55 @@ impl Through {
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::Output<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Report> {
+        let done = self.__chunks(::thalweg::__private::Purpose::Run, factor, told, x, y);
+        done.map(|timeline| timeline.report)
+    }
+    /// As `run`, and says when each operation began and ended.
+    ///
+    /// # Errors
+    /// As `run`.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(dead_code, reason = "for those who want to know")]
+    pub fn profile<'run>(
+        &mut self,
+        factor: f32,
+        told: Sender<usize>,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::Output<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
+        self.__chunks(::thalweg::__private::Purpose::Profile, factor, told, x, y)
+    }
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
+    /// arguments stay as they are.
+    ///
+    /// # Errors
+    /// As `run`, of the arguments, the memory and what a launch requires.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(dead_code, reason = "for those who want to know")]
+    pub fn predict<'run>(
+        &mut self,
+        factor: f32,
+        told: Sender<usize>,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::Output<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
+        self.__chunks(::thalweg::__private::Purpose::Predict, factor, told, x, y)
+    }
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one for each declaration, and what for"
+    )]
+    #[allow(unused_labels, reason = "they name the stages")]
+    fn __chunks<'run>(
+        &mut self,
+        purpose: ::thalweg::__private::Purpose,
+        factor: f32,
+        told: Sender<usize>,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::Output<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline } = self;
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(purpose);
         let x = call.input::<f32>(1, x)?;
         let y = call.output::<f32>(1, y)?;
         let h = call.host_scratch::<f32>(1)?;
@@ -74,14 +120,16 @@ impl Through {
                     'fft: {
                         let call_forward = run.on(fft, 1, c);
                         call_forward.wait(load_done)?;
-                        call_forward
-                            .call(
-                                fft::forward(
-                                    &call_forward.enqueue(),
-                                    c.len,
-                                    call_forward.read_write(dx),
-                                ),
-                            )?;
+                        if call_forward.calls()? {
+                            call_forward
+                                .call(
+                                    fft::forward(
+                                        &call_forward.enqueue(),
+                                        c.len,
+                                        call_forward.read_write(dx),
+                                    ),
+                                )?;
+                        }
                         let copy_dx = run.on(fft, 2, c);
                         copy_dx.wait_reuse(store_dy_done)?;
                         copy_dx.copy(dx, h)?;

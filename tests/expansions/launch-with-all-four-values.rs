@@ -41,13 +41,50 @@ impl Transpose {
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
     #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(unused_labels, reason = "they name the stages")]
     pub fn run<'run>(
         &mut self,
         m: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Report> {
+        let done = self.__chunks(::thalweg::__private::Purpose::Run, m);
+        done.map(|timeline| timeline.report)
+    }
+    /// As `run`, and says when each operation began and ended.
+    ///
+    /// # Errors
+    /// As `run`.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(dead_code, reason = "for those who want to know")]
+    pub fn profile<'run>(
+        &mut self,
+        m: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
+        self.__chunks(::thalweg::__private::Purpose::Profile, m)
+    }
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
+    /// arguments stay as they are.
+    ///
+    /// # Errors
+    /// As `run`, of the arguments, the memory and what a launch requires.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(dead_code, reason = "for those who want to know")]
+    pub fn predict<'run>(
+        &mut self,
+        m: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
+        self.__chunks(::thalweg::__private::Purpose::Predict, m)
+    }
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one for each declaration, and what for"
+    )]
+    #[allow(unused_labels, reason = "they name the stages")]
+    fn __chunks<'run>(
+        &mut self,
+        purpose: ::thalweg::__private::Purpose,
+        m: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, transpose } = self;
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(purpose);
         let m = call.inout::<f32>(1024, m)?;
         let d_out = call.device::<f32>(1024)?;
         let d_in = call.device::<f32>(1024)?;

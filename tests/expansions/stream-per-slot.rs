@@ -41,15 +41,58 @@ impl Saxpy {
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
     #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(unused_labels, reason = "they name the stages")]
     pub fn run<'run>(
         &mut self,
         a: f32,
         x: impl ::thalweg::Input<'run, f32>,
         y: impl ::thalweg::InOut<'run, f32>,
     ) -> ::thalweg::Result<::thalweg::Report> {
+        let done = self.__chunks(::thalweg::__private::Purpose::Run, a, x, y);
+        done.map(|timeline| timeline.report)
+    }
+    /// As `run`, and says when each operation began and ended.
+    ///
+    /// # Errors
+    /// As `run`.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(dead_code, reason = "for those who want to know")]
+    pub fn profile<'run>(
+        &mut self,
+        a: f32,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
+        self.__chunks(::thalweg::__private::Purpose::Profile, a, x, y)
+    }
+    /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
+    /// arguments stay as they are.
+    ///
+    /// # Errors
+    /// As `run`, of the arguments, the memory and what a launch requires.
+    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+    #[allow(dead_code, reason = "for those who want to know")]
+    pub fn predict<'run>(
+        &mut self,
+        a: f32,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
+        self.__chunks(::thalweg::__private::Purpose::Predict, a, x, y)
+    }
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one for each declaration, and what for"
+    )]
+    #[allow(unused_labels, reason = "they name the stages")]
+    fn __chunks<'run>(
+        &mut self,
+        purpose: ::thalweg::__private::Purpose,
+        a: f32,
+        x: impl ::thalweg::Input<'run, f32>,
+        y: impl ::thalweg::InOut<'run, f32>,
+    ) -> ::thalweg::Result<::thalweg::Timeline> {
         let Self { pipeline, saxpy } = self;
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(purpose);
         let x = call.input::<f32>(1, x)?;
         let y = call.inout::<f32>(1, y)?;
         let dx = call.device::<f32>(1)?;

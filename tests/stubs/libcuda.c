@@ -560,6 +560,14 @@ CUresult cuEventQuery(Object *event) {
     return done(with(__func__, 'e', event), "cuEventQuery %s", NAME('e', event));
 }
 
+CUresult cuEventElapsedTime(float *milliseconds, Object *from, Object *to) {
+    begin();
+    CUresult code = with(__func__, 'e', from);
+    if (!code && !is_live('e', to)) code = INVALID_HANDLE;
+    *milliseconds = 0;
+    return done(code, "cuEventElapsedTime %s %s", NAME('e', from), NAME('e', to));
+}
+
 /* --- host functions --- */
 
 typedef struct { void (*function)(void *); void *argument; } HostFunction;

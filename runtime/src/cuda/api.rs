@@ -138,6 +138,13 @@ const _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult =
 const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
 const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWriteValue32_v2;
 
+// The first version, which every driver has. CUDA 13 has only the second in its headers, of the same type.
+#[cfg(feature = "cuda-13")]
+const _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime_v2;
+#[cfg(not(feature = "cuda-13"))]
+const _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime;
+
+type ElapsedTime = unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> u32;
 type StreamValue = unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32;
 type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
 // cudarc declares it as this, too, but for releases of CUDA beyond those of this crate's features.
@@ -156,6 +163,8 @@ pub(super) struct Api {
     func_get_param_count: Option<FuncGetParamCount>,
     /// Drivers have them since 11.8; else the name of one that is missing.
     attributed: Result<Attributed, &'static str>,
+    /// Every driver has it.
+    elapsed: Option<ElapsedTime>,
     /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
     wait_value: Option<StreamValue>,
     /// Likewise.
@@ -199,6 +208,8 @@ impl Api {
             // SAFETY: as above.
             func_get_param_count: unsafe { symbol(library, "cuFuncGetParamCount") },
             attributed: Attributed::find(library),
+            // SAFETY: as above.
+            elapsed: unsafe { symbol(library, "cuEventElapsedTime") },
             // SAFETY: as above.
             wait_value: unsafe { symbol(library, "cuStreamWaitValue32_v2") },
             // SAFETY: as above.
@@ -278,6 +289,23 @@ impl Api {
     /// The driver is too old for them; the name of one that is missing.
     pub(super) fn attributed(&self) -> Result<&Attributed, ErrorKind> {
         self.attributed.as_ref().map_err(|&symbol| ErrorKind::CudaDriverTooOld { symbol })
+    }
+
+    /// The milliseconds between two events with timing, half a microsecond more or less.
+    ///
+    /// # Errors
+    /// One of them is not complete or has no timing.
+    ///
+    /// # Safety
+    /// Both are live, and their context is current.
+    pub(super) unsafe fn elapsed(&self, from: CUevent, to: CUevent) -> DriverResult<f32> {
+        let mut millis = 0.0;
+        let code = self.elapsed.map_or(NOT_FOUND, |elapsed| {
+            // SAFETY: the pointer is that of `cuEventElapsedTime`, and the library is never unloaded. `millis` is a place
+            // for the result, and the caller keeps the function's contract.
+            unsafe { elapsed(&mut millis, from, to) }
+        });
+        if code == 0 { Ok(millis) } else { Err(self.error("cuEventElapsedTime", code)) }
     }
 
     /// Whether the driver has [`wait_value`](Self::wait_value). A device may still refuse it.

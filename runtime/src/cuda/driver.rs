@@ -18,7 +18,7 @@ use super::launch::{self, too_old};
 use super::module::Modules;
 use super::{graph, info, pinned};
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
     RawGraph, RawLaunch, RawModule, RawStream, Tag,
 };
 use crate::error::{ErrorKind, Result};
@@ -79,6 +79,14 @@ impl Cuda {
     #[inline]
     fn enter(&self) -> DriverResult<&'static Api> {
         self.context.enter()
+    }
+
+    fn new_event(&self, flags: sys::CUevent_flags_enum) -> DriverResult<RawEvent> {
+        let api = self.enter()?;
+        let mut event = ptr::null_mut();
+        // SAFETY: `event` is a place for the result, and the context is current.
+        unsafe { api.cuEventCreate(&mut event, flags as u32) }?;
+        Ok(RawEvent(event.expose_provenance() as u64))
     }
 
     /// What follows each enqueued operation: nothing, unless `THALWEG_SYNC` asks to wait for it.
@@ -235,12 +243,18 @@ impl Driver for Cuda {
     }
 
     fn create_event(&self) -> DriverResult<RawEvent> {
+        self.new_event(sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn create_timing_event(&self) -> DriverResult<RawEvent> {
+        self.new_event(sys::CUevent_flags_enum::CU_EVENT_DEFAULT)
+    }
+
+    unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
         let api = self.enter()?;
-        let flags = sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32;
-        let mut event = ptr::null_mut();
-        // SAFETY: `event` is a place for the result, and the context is current.
-        unsafe { api.cuEventCreate(&mut event, flags) }?;
-        Ok(RawEvent(event.expose_provenance() as u64))
+        // SAFETY: the caller promises that both are live.
+        let millis = unsafe { api.elapsed(event_handle(from), event_handle(to)) }?;
+        Ok(f64::from(millis) * 1e6)
     }
 
     unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 
 use super::Pipeline;
 use super::in_place::InPlace;
+use super::purpose::Purpose;
 use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use super::shared::Shared;
 use crate::device::Device;
@@ -72,6 +73,7 @@ pub(super) struct Room {
 /// One run being prepared.
 pub struct Call<'p, 'a> {
     pub(super) pipeline: &'p mut Pipeline,
+    pub(super) purpose: Purpose,
     pub(super) host_shapes: Vec<Shape>,
     pub(super) hosts: Vec<HostSource<'a>>,
     pub(super) buffers: Vec<BufferShape>,
@@ -91,12 +93,13 @@ pub struct Call<'p, 'a> {
 }
 
 impl<'p, 'a> Call<'p, 'a> {
-    pub(super) fn new(pipeline: &'p mut Pipeline) -> Self {
+    pub(super) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
         let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
         // A run gives it back.
         let Room { host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
         Self {
             pipeline,
+            purpose,
             host_shapes,
             hosts,
             buffers,

@@ -1,16 +1,21 @@
 //! Copies of an operation: between the host and the device, straight or through pinned slots, and on the device.
 
+use std::cell::RefCell;
+
 use bytemuck::Pod;
 
 use super::call::{Buffer, Host};
 use super::halo::Window;
 use super::operation::Operation;
+use super::predict::Model;
+use super::queue::What;
 use super::shape::{BufferPlace, Shape};
 use super::staging::{Delivery, Slot, Staging};
-use crate::driver::DevicePtr;
+use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{ErrorKind, Result};
 use crate::memory::{HostMemory, Way};
 use crate::plan::{OperationKind, OperationPlan};
+use crate::timeline::Engine;
 
 impl Operation<'_> {
     /// Copies this chunk of host data to the device, through a pinned slot if it is pageable.
@@ -19,7 +24,9 @@ impl Operation<'_> {
         let bytes = shape.items(self.chunk.len) * shape.bytes();
         let to = self.same_size(self.range_to_write(to)?, bytes)?;
         let memory = &self.run.hosts[from.index].memory;
-        if shape.halo > 0 {
+        if let Some(model) = self.run.model() {
+            self.check(self.work_out_upload(&mut model.borrow_mut(), memory, shape, bytes))?;
+        } else if shape.halo > 0 {
             self.upload_with_halo(to, memory, shape)?;
         } else {
             let (start, _) = self.host_range(shape);
@@ -42,6 +49,36 @@ impl Operation<'_> {
         }
         self.run.totals.borrow_mut().to_device += bytes as u64;
         Ok(())
+    }
+
+    /// What an upload takes.
+    fn work_out_upload(
+        &self,
+        model: &mut Model,
+        memory: &HostMemory,
+        shape: Shape,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let (stream, tag) = (self.stream.number, self.tag());
+        let what = |bytes| What::new(Engine::ToDevice, bytes);
+        match memory {
+            HostMemory::Pageable(_) => {
+                self.run.totals.borrow_mut().staged += bytes as u64;
+                model.staged(stream, tag, what(bytes), self.slot)
+            }
+            HostMemory::Pinned(_) if shape.halo == 0 => model.copy(stream, tag, what(bytes)),
+            HostMemory::Pinned(_) => {
+                let (before, inside, after) = Window::new(self.chunk, self.run.items(), shape).bytes();
+                model.copy(stream, tag, what(inside))?;
+                // What lies beyond the ends is made up.
+                self.run.totals.borrow_mut().staged += (before + after) as u64;
+                if before + after > 0 {
+                    model.staged(stream, tag, what(before + after), self.slot)
+                } else {
+                    Ok(())
+                }
+            }
+        }
     }
 
     /// Likewise with the items around the chunk. Beyond the first and the last item the CPU makes them, in a pinned slot.
@@ -104,6 +141,14 @@ impl Operation<'_> {
                 // SAFETY: the chunk's items are within the argument.
                 let to = unsafe { range.ptr().add(start) };
                 self.copy_to_host(to, from, bytes)?;
+            }
+            HostMemory::Pageable(_) if self.run.model().is_some() => {
+                self.run.totals.borrow_mut().staged += bytes as u64;
+                let what = What::new(Engine::ToHost, bytes);
+                let staged = |model: &RefCell<Model>| {
+                    model.borrow_mut().staged(self.stream.number, self.tag(), what, self.slot)
+                };
+                self.check(self.run.model().map_or(Ok(()), staged))?;
             }
             HostMemory::Pageable(data) => {
                 self.deliver_left_over(to.index)?;

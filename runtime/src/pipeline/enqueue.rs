@@ -5,6 +5,7 @@ use std::ffi::c_void;
 
 use super::allocate;
 use super::operation::Operation;
+use super::queue::What;
 use super::run::Chunk;
 use crate::device::Device;
 use crate::driver::{Access, DevicePtr, DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
@@ -13,8 +14,20 @@ use crate::launch::aliases;
 use crate::memory::DeviceMemory;
 use crate::plan::OperationKind;
 use crate::slices::{Slices, Views};
+use crate::timeline::Engine;
 
 impl<'r> Operation<'r> {
+    /// Whether the routine is to be called: not where it is only worked out how long it takes.
+    ///
+    /// # Errors
+    /// None, in truth.
+    pub fn calls(&self) -> Result<bool> {
+        let Some(model) = self.run.model() else { return Ok(true) };
+        let what = What::new(Engine::Compute, self.bytes_used());
+        self.check(model.borrow_mut().kernel(self.stream.number, self.tag(), what, [0.0; 2]))?;
+        Ok(false)
+    }
+
     /// What a routine is handed to enqueue with.
     pub fn enqueue(&self) -> Enqueue<'r> {
         let refused = self.begin_routine().err();
@@ -28,7 +41,11 @@ impl<'r> Operation<'r> {
     fn begin_routine(&self) -> Result<()> {
         self.run.launch_graph()?;
         self.check(self.run.place())?;
-        self.check(self.device().driver().make_current())
+        self.check(self.device().driver().make_current())?;
+        match self.run.profiler() {
+            Some(profiler) => self.check(profiler.open(self.stream, self.tag())),
+            None => Ok(()),
+        }
     }
 
     /// Takes what a routine has returned.
@@ -38,7 +55,13 @@ impl<'r> Operation<'r> {
     pub fn call(&self, outcome: Result<()>) -> Result<()> {
         match outcome {
             // What the routine has enqueued is on the lane's stream in graph mode: later chunks come after it.
-            Ok(()) => self.direct(|stream| self.waited_for(stream)),
+            Ok(()) => {
+                if let Some(profiler) = self.run.profiler() {
+                    let what = What::new(Engine::Compute, self.bytes_used());
+                    self.check(profiler.close_routine(self.stream, self.tag(), what))?;
+                }
+                self.direct(|stream| self.waited_for(stream))
+            }
             Err(error) => {
                 self.run.refuse();
                 Err(error.at(self.place()))

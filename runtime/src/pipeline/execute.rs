@@ -9,15 +9,19 @@ use super::cut::Cut;
 use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
+use super::predict::Model;
+use super::profile::{self, Profiler};
+use super::purpose::Purpose;
 use super::repeat::Given;
-use super::run::{Run, Totals};
+use super::run::{Run, Totals, Watch};
 use super::shape::Shape;
 use super::shared::Shared;
-use super::{ChunkSize, Drained, explain, place_of};
+use super::{ChunkSize, Drained, Pipeline, explain, pace, place_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{HostMemory, HostSource};
+use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
+use crate::timeline::{Timeline, nanos};
 
 impl Call<'_, '_> {
     /// Runs the pipeline: prepares its memory, lets `body` enqueue every chunk, and waits until the device is done.
@@ -25,9 +29,11 @@ impl Call<'_, '_> {
     /// However `body` ends, by returning, failing or panicking, nothing of this run is in flight when this returns or
     /// unwinds; where the device cannot be waited for, everything that it might still access is poisoned and leaked.
     ///
+    /// The timeline has spans if the call's purpose is to know them; a prediction does nothing else.
+    ///
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
-    pub fn run(mut self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Report> {
+    pub fn run(mut self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
         let plan = self.pipeline.plan;
         if self.pipeline.poisoned {
             return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
@@ -43,6 +49,9 @@ impl Call<'_, '_> {
             Some(enqueued) => enqueued,
             None => {
                 let stages = self.make_room(chunk, &mut cut)?;
+                if self.purpose == Purpose::Predict {
+                    return self.predict(cut, body);
+                }
                 self.enqueue(cut, stages, body)?
             }
         };
@@ -51,7 +60,7 @@ impl Call<'_, '_> {
 
     /// Launches the graphs of the run before, if this one is like that.
     fn again(&mut self, cut: Cut) -> Option<Enqueued> {
-        if !self.repeats || !self.shared.is_empty() {
+        if !self.repeats || !self.shared.is_empty() || self.purpose != Purpose::Run {
             return None;
         }
         let Call { pipeline, words, hosts, host_shapes, buffers, in_place, .. } = self;
@@ -72,6 +81,7 @@ impl Call<'_, '_> {
             repeated: true,
             // That it may is known.
             repeats: false,
+            profiler: None,
         })
     }
 
@@ -83,6 +93,7 @@ impl Call<'_, '_> {
         body: impl FnOnce(&Run<'_>) -> Result<()>,
     ) -> Result<Enqueued> {
         let slots = self.pipeline.depth.min(cut.chunks());
+        let profiles = self.purpose == Purpose::Profile;
         let Call { pipeline, host_shapes, hosts, shared, .. } = &mut *self;
         let plan = pipeline.plan;
         let cover = Cover::new(plan, stages);
@@ -90,8 +101,8 @@ impl Call<'_, '_> {
             Cover::Run => 1,
             Cover::Chunk { .. } => slots,
         };
-        // Where each operation is waited for, a graph would hide which one failed.
-        let records = slots > 0 && !pipeline.device.driver().is_synchronous();
+        // Where each operation is waited for, a graph would hide which one failed; and a graph's operations are not timed.
+        let records = slots > 0 && !pipeline.device.driver().is_synchronous() && !profiles;
         if let Some(graphs) = pipeline.graphs.as_mut().filter(|_| records) {
             let ordered = (pipeline.streams.all().len(), pipeline.streams.events().len());
             graphs.reserve(&pipeline.device, lanes, ordered).map_err(|error| explain(plan, error))?;
@@ -103,12 +114,22 @@ impl Call<'_, '_> {
         let recorder = graphs.map(|graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth));
         let recorder = recorder.map(RefCell::new);
 
+        if profiles {
+            let operations = cut.chunks().saturating_mul(plan.operations.len());
+            profile::prepare(&mut pipeline.timing, &pipeline.device, operations)
+                .map_err(|error| explain(plan, error))?;
+        }
         let start = pipeline.device.driver().clock();
+        let profiler = match profiles {
+            true => Some(pipeline.profiler(start).map_err(|error| explain(plan, error))?),
+            false => None,
+        };
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
         let ahead = if stages { read_ahead(plan, hosts, host_shapes) } else { Vec::new() };
         let given = self.given(cut);
-        let run = Run::new(self.pipeline, (&staging, &symbols), &given, recorder.as_ref(), &ahead);
+        let watch = profiler.as_ref().map_or(Watch::None, Watch::Profile);
+        let run = Run::new(self.pipeline, (&staging, &symbols), &given, recorder.as_ref(), watch, &ahead);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&self.shared)?;
             body(&run)?;
@@ -128,11 +149,22 @@ impl Call<'_, '_> {
         let one_by_one = pipeline.device.is_simulated() || pipeline.symbols.is_any();
         let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one && !asked;
         let repeated = false;
-        Ok(Enqueued { start, outcome, totals, functions, graph, graphs_only, repeated, repeats, must_drain })
+        Ok(Enqueued {
+            start,
+            outcome,
+            totals,
+            functions,
+            graph,
+            graphs_only,
+            repeated,
+            repeats,
+            profiler,
+            must_drain,
+        })
     }
 
     /// Waits until the device is done with what was enqueued, and puts everything back in its place.
-    fn finish(self, cut: Cut, enqueued: Enqueued) -> Result<Report> {
+    fn finish(self, cut: Cut, enqueued: Enqueued) -> Result<Timeline> {
         let Enqueued {
             start,
             outcome,
@@ -142,34 +174,34 @@ impl Call<'_, '_> {
             graphs_only,
             repeated,
             repeats,
+            profiler,
             must_drain,
         } = enqueued;
-        let items = self.items();
-        let Call { pipeline, mut host_shapes, hosts, mut buffers, shared, mut in_place, mut words, .. } =
-            self;
-        let plan = pipeline.plan;
+        let enqueuing = self.pipeline.device.driver().clock().saturating_sub(start);
         // While the device is at work.
-        let [on_device, pinned] = pipeline.ring.held();
-        let mut report = Report {
-            pipeline: plan.pipeline,
-            device: pipeline.device.name().to_owned(),
-            items,
-            chunks: cut.chunks(),
-            chunk: cut.largest(),
-            depth: pipeline.depth,
-            graph,
-            repeated,
-            stream_per_slot: !graph && pipeline.spreads() && plan.streams.iter().any(|stream| stream.placed),
-            bytes_to_device: 0,
-            bytes_to_host: 0,
-            bytes_staged: 0,
-            device_memory: on_device as u64,
-            pinned_memory: (pinned + pipeline.staging.held()) as u64,
-            enqueuing: pipeline.device.driver().clock().saturating_sub(start),
-            time: Duration::ZERO,
-            simulated: pipeline.device.is_simulated(),
-        };
+        let mut report = self.report(cut, graph);
+        (report.repeated, report.enqueuing) = (repeated, enqueuing);
+        let Call {
+            pipeline,
+            purpose,
+            mut host_shapes,
+            hosts,
+            mut buffers,
+            shared,
+            mut in_place,
+            mut words,
+            ..
+        } = self;
+        let plan = pipeline.plan;
         let mut drained = pipeline.drain(graphs_only);
+        // By now, since what follows is the host's.
+        let mut timed = Ok(Vec::new());
+        if let (Drained::Clean, Some(profiler)) = (&drained, profiler) {
+            timed = profiler.finish().map(|(timed, events)| {
+                pipeline.timing = events;
+                timed
+            });
+        }
         pipeline.staging.finish(&pipeline.device);
         let failure = functions.finish();
         if let Drained::Clean = drained {
@@ -217,7 +249,69 @@ impl Call<'_, '_> {
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
         pipeline.learn(&report);
-        Ok(report)
+        let timed = timed.map_err(|error| explain(plan, error))?;
+        if purpose == Purpose::Profile {
+            pipeline.paces = pace::paces(plan, &timed);
+        }
+        Ok(pipeline.timeline(report, purpose, &timed))
+    }
+
+    /// Works out what a run would take.
+    fn predict(self, cut: Cut, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+        let pipeline = &*self.pipeline;
+        let plan = pipeline.plan;
+        let (slots, graph) = (pipeline.depth.min(cut.chunks()), pipeline.graphs.is_some());
+        let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, graph, &pipeline.paces);
+        let mut totals = Totals::default();
+        for shared in &self.shared {
+            shared.work_out(&mut model, &mut totals, Direction::In);
+        }
+        let model = RefCell::new(model);
+        // Of no use here: nothing is staged and no variable is written.
+        let (staging, symbols) = (RefCell::default(), RefCell::default());
+        let given = self.given(cut);
+        let run = Run::new(pipeline, (&staging, &symbols), &given, None, Watch::Predict(&model), &[]);
+        body(&run)?;
+        run.finish()?;
+        totals.add(&run.into_parts().0);
+        let mut model = model.into_inner();
+        let mut report = self.report(cut, graph);
+        report.enqueuing = nanos(model.clock());
+        model.drain();
+        for shared in &self.shared {
+            shared.work_out(&mut model, &mut totals, Direction::Out);
+        }
+        report.time = nanos(model.clock());
+        report.simulated = true;
+        (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
+        report.bytes_staged = totals.staged;
+        Ok(self.pipeline.timeline(report, Purpose::Predict, &model.finish()))
+    }
+
+    /// What is known of a run before it is over.
+    fn report(&self, cut: Cut, graph: bool) -> Report {
+        let Pipeline { device, plan, depth, ring, staging, .. } = &*self.pipeline;
+        let [on_device, pinned] = ring.held();
+        let is_placed = || plan.streams.iter().any(|stream| stream.placed);
+        Report {
+            pipeline: plan.pipeline,
+            device: device.name().to_owned(),
+            items: self.items(),
+            chunks: cut.chunks(),
+            chunk: cut.largest(),
+            depth: *depth,
+            graph,
+            repeated: false,
+            stream_per_slot: !graph && self.pipeline.spreads() && is_placed(),
+            bytes_to_device: 0,
+            bytes_to_host: 0,
+            bytes_staged: 0,
+            device_memory: on_device as u64,
+            pinned_memory: (pinned + staging.held()) as u64,
+            enqueuing: Duration::ZERO,
+            time: Duration::ZERO,
+            simulated: device.is_simulated(),
+        }
     }
 
     fn given(&self, cut: Cut) -> Given<'_> {
@@ -241,6 +335,8 @@ struct Enqueued {
     repeated: bool,
     /// Whether the next run may launch the same graphs.
     repeats: bool,
+    /// What has timed it.
+    profiler: Option<Profiler>,
     must_drain: AbortOnUnwind,
 }
 

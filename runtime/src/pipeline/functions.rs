@@ -10,12 +10,14 @@ use bytemuck::Pod;
 
 use super::call::Buffer;
 use super::operation::Operation;
+use super::queue::What;
 use super::run::Chunk;
 use crate::driver::HostJob;
 use crate::error::{ErrorKind, Result};
 use crate::launch::{View, ViewMut, aliases};
 use crate::plan::{OperationKind, Plan};
 use crate::slices::{Slices, Views};
+use crate::timeline::Engine;
 use crate::unwind::{contain, drop_payload};
 
 /// What the first function that failed had to say.
@@ -236,12 +238,17 @@ impl<'r> Operation<'r> {
         if aliases(&accesses) {
             return self.fail(ErrorKind::Aliased { kernel: name });
         }
+        let bytes = accesses.iter().map(|access| access.bytes).sum();
+        if let Some(model) = self.run.model() {
+            let what = What::new(Engine::Host, bytes);
+            return self.check(model.borrow_mut().host(self.stream.number, self.tag(), what));
+        }
         // SAFETY: these ranges are page-locked memory of the run, which holds them until it has drained, and they do
         // not overlap where one is written. When the stream gets here, everything that conflicts with this has
         // completed; nothing conflicting starts until the stream goes on, after this has returned.
         let call = move || function(unsafe { memory.slices() });
         let job = self.run.functions.borrow_mut().guarded(self, call);
-        self.direct(|stream| {
+        self.on_host(bytes, |stream| {
             // SAFETY: the stream lives as long as the run, and so does the memory.
             unsafe { self.device().driver().host(job, &accesses, stream, self.tag()) }
         })
@@ -259,6 +266,9 @@ impl<'r> Operation<'r> {
         if !self.in_order() {
             return self.fail(ErrorKind::Skipped);
         }
+        if let Some(model) = self.run.model() {
+            return self.check(model.borrow_mut().signal(self.stream.number, self.tag()));
+        }
         let chunk = self.chunk;
         let (queue, job) = {
             let mut functions = self.run.functions.borrow_mut();
@@ -267,7 +277,7 @@ impl<'r> Operation<'r> {
         };
         // A thread that is gone has failed to start or the run is over: there is nobody to call.
         let signal: HostJob = Box::new(move || drop(queue.send(Some(job))));
-        self.direct(|stream| {
+        self.on_host(0, |stream| {
             // SAFETY: the stream lives as long as the run; sending is quick and calls no device.
             unsafe { self.device().driver().signal(signal, stream, self.tag()) }
         })

@@ -13,6 +13,10 @@ mod in_place;
 mod kept;
 mod operation;
 mod options;
+mod pace;
+mod predict;
+mod profile;
+mod purpose;
 mod queue;
 mod recorded;
 mod repeat;
@@ -33,6 +37,7 @@ pub use enqueue::Enqueue;
 pub use functions::{HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;
 pub use options::{Build, Options};
+pub use purpose::Purpose;
 pub use repeat::{is_blocks, word};
 pub use run::{Chunk, Run};
 pub use shape::{Edge, Size};
@@ -51,6 +56,7 @@ use crate::stream::Stream;
 use call::Room;
 use costs::Spread;
 use kept::Graphs;
+use pace::Pace;
 use ring::Ring;
 use run::Totals;
 use shared::{Shared, Transfer};
@@ -102,6 +108,10 @@ pub struct Pipeline {
     graphs: Option<Box<Graphs>>,
     /// After the graphs, which know the modules' kernels.
     symbols: Symbols,
+    /// Events of profiles, for the next one.
+    timing: profile::Pool,
+    /// What the last profile has shown of each operation. Empty without one.
+    paces: Vec<Option<Pace>>,
 }
 
 impl Pipeline {
@@ -152,6 +162,8 @@ impl Pipeline {
             mode_chosen: graph.is_some(),
             graphs: (graph == Some(true)).then(Box::default),
             symbols: Symbols::default(),
+            timing: Vec::new(),
+            paces: Vec::new(),
         })
     }
 
@@ -176,15 +188,15 @@ impl Pipeline {
     /// # Errors
     /// A shape is 0, the chunk is 0, or device memory does not suffice.
     pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
-        let mut call = self.call();
+        let mut call = self.call(Purpose::Run);
         hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
         buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
         call.reserve(chunk)
     }
 
     /// Begins a run: its arguments follow, in the order of declaration.
-    pub fn call<'a>(&mut self) -> Call<'_, 'a> {
-        Call::new(self)
+    pub fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
+        Call::new(self, purpose)
     }
 
     /// Loads the kernel that an operation launches.

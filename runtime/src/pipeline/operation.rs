@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::call::{AnyBuffer, Buffer};
-use super::queue::Numbered;
+use super::queue::{Numbered, What};
 use super::run::{Chunk, EventKey, Run};
 use super::shape::{BufferPlace, Shape};
 use super::{explain, place_of};
@@ -13,7 +13,8 @@ use crate::error::{DriverError, Error, ErrorKind, Place, Result};
 use crate::extent::{Axis, Extent};
 use crate::kernel::Grid;
 use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch};
-use crate::plan::OperationPlan;
+use crate::plan::{AccessPlan, Memory, OperationPlan};
+use crate::timeline::Engine;
 
 /// One operation of one chunk.
 #[derive(Clone, Copy)]
@@ -170,8 +171,38 @@ impl<'r> Operation<'r> {
     /// # Safety
     /// As [`Driver::launch`](crate::driver::Driver::launch).
     pub(crate) unsafe fn launch(&self, launch: RawLaunch<'_>) -> Result<()> {
+        let over_the_link = |accesses: &[Access]| {
+            let of_host = |access: &&Access| {
+                self.run.in_place.iter().any(|data| data.is_on_host() && data.holds(access))
+            };
+            let bytes = |write: bool| {
+                let of_kind = accesses.iter().filter(|access| access.write == write);
+                of_kind.filter(of_host).map(|access| access.bytes as f64).sum()
+            };
+            [bytes(false), bytes(true)]
+        };
         // SAFETY: the caller's promise; the stream lives as long as the run.
-        self.check(unsafe { self.run.queue().launch(launch, self.stream, self.tag()) })
+        self.check(unsafe { self.run.queue().launch(launch, self.stream, self.tag(), over_the_link) })
+    }
+
+    /// The bytes of the buffers that this operation uses, as its plan has it.
+    pub(super) fn bytes_used(&self) -> usize {
+        let bytes = |access: &AccessPlan| match access.memory {
+            Memory::Buffer(buffer) => self.run.buffers[buffer].bytes(self.chunk.len),
+            Memory::Host(_) => 0,
+        };
+        self.plan().accesses.iter().map(bytes).fold(0, usize::saturating_add)
+    }
+
+    /// Enqueues a function on the CPU, of so many bytes.
+    pub(super) fn on_host(
+        &self,
+        bytes: usize,
+        enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
+    ) -> Result<()> {
+        let Some(profiler) = self.run.profiler() else { return self.direct(enqueue) };
+        let what = What::new(Engine::Host, bytes);
+        self.check(profiler.time(self.stream, self.tag(), what, || enqueue(self.stream.raw)))
     }
 
     pub(super) fn tag(&self) -> Tag {

@@ -7,6 +7,8 @@ use super::cut::Cut;
 use super::functions::Functions;
 use super::graph::Recorder;
 use super::in_place::InPlace;
+use super::predict::Model;
+use super::profile::Profiler;
 use super::queue::{Numbered, Queue};
 use super::repeat::Given;
 use super::ring::Ring;
@@ -68,6 +70,7 @@ pub struct Run<'r> {
     in_order: Cell<bool>,
     /// In graph mode.
     recorder: Option<&'r RefCell<Recorder>>,
+    watch: Watch<'r>,
     /// The operations whose pageable data are read ahead, and their arguments.
     read_ahead: &'r [(usize, usize)],
     /// Whether stages whose streams a run chooses have one for each slot.
@@ -78,6 +81,17 @@ pub struct Run<'r> {
     pub(super) asked: Cell<bool>,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
     refused: RefCell<Option<Error>>,
+}
+
+/// What else becomes of a run's operations.
+#[derive(Clone, Copy)]
+pub(super) enum Watch<'r> {
+    /// Nothing.
+    None,
+    /// They are timed.
+    Profile(&'r Profiler),
+    /// They are not carried out: it is worked out how long they would take.
+    Predict(&'r RefCell<Model>),
 }
 
 /// A chunk as its operations need it.
@@ -106,6 +120,7 @@ impl<'r> Run<'r> {
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         given: &Given<'r>,
         recorder: Option<&'r RefCell<Recorder>>,
+        watch: Watch<'r>,
         read_ahead: &'r [(usize, usize)],
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
@@ -115,7 +130,7 @@ impl<'r> Run<'r> {
             plan,
             depth: *depth,
             // A graph has an order in place of streams, and more freedom costs more to launch.
-            spread: pipeline.spreads() && recorder.is_none(),
+            spread: pipeline.spreads() && recorder.is_none() && pipeline.graphs.is_none(),
             ring,
             hosts,
             host_shapes,
@@ -133,6 +148,7 @@ impl<'r> Run<'r> {
             in_order: Cell::new(true),
             polls: recorder.is_none() && device.driver().polls(),
             recorder,
+            watch,
             read_ahead,
             asked: Cell::new(false),
             refused: RefCell::new(None),
@@ -206,6 +222,9 @@ impl<'r> Run<'r> {
         }
         let all = self.cut.chunks() * self.plan.operations.len();
         if self.in_order.get() && self.begun.get() == all {
+            if self.model().is_some() {
+                return Ok(());
+            }
             self.launch_graph()?;
             self.deliver_all().map_err(|error| explain(self.plan, error))
         } else {
@@ -222,9 +241,27 @@ impl<'r> Run<'r> {
 
     /// Where operations go.
     pub(super) fn queue(&self) -> Queue<'_> {
-        match self.recorder {
-            None => Queue::Streams(self.device.driver()),
-            Some(recorder) => Queue::Graph(recorder),
+        match (self.recorder, self.watch) {
+            (_, Watch::Predict(model)) => Queue::Model(model),
+            (Some(recorder), _) => Queue::Graph(recorder),
+            (None, Watch::Profile(profiler)) => Queue::Timed(self.device.driver(), profiler),
+            (None, Watch::None) => Queue::Streams(self.device.driver()),
+        }
+    }
+
+    /// What is worked out in place of a run.
+    pub(super) fn model(&self) -> Option<&'r RefCell<Model>> {
+        match self.watch {
+            Watch::Predict(model) => Some(model),
+            Watch::None | Watch::Profile(_) => None,
+        }
+    }
+
+    /// What times it.
+    pub(super) fn profiler(&self) -> Option<&'r Profiler> {
+        match self.watch {
+            Watch::Profile(profiler) => Some(profiler),
+            Watch::None | Watch::Predict(_) => None,
         }
     }
 
@@ -237,6 +274,9 @@ impl<'r> Run<'r> {
         // A chunk after the last has no items, and what there is for each chunk ends before it.
         if chunk.len == 0 {
             self.refuse();
+        }
+        if let Some(model) = self.model() {
+            model.borrow_mut().begin_chunk();
         }
         let Some(recorder) = self.recorder else { return };
         let ends = self.in_order() && recorder.borrow().is_full();
@@ -276,6 +316,7 @@ impl<'r> Run<'r> {
     /// A download was enqueued.
     pub(super) fn downloaded(&self, operation: usize) {
         match &self.recorder {
+            _ if self.model().is_some() => {}
             None => self.totals.borrow_mut().downloaded(operation),
             Some(recorder) => recorder.borrow_mut().download(operation),
         }
@@ -411,6 +452,13 @@ impl Totals {
             self.enqueued.resize(operation + 1, 0);
         }
         self.enqueued[operation] += 1;
+    }
+
+    /// What something else has moved.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.to_device += other.to_device;
+        self.to_host += other.to_host;
+        self.staged += other.staged;
     }
 
     /// What was delivered to pageable memory has arrived.

@@ -5,7 +5,9 @@ use bytemuck::Pod;
 
 use super::call::{Buffer, Call};
 use super::in_place::InPlace;
+use super::predict::Model;
 use super::ring::Ring;
+use super::run::Totals;
 use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
@@ -41,6 +43,21 @@ impl<'a> Shared<'a> {
             Data::Host { source, .. } => Some(source),
             Data::Device(_) => None,
         }
+    }
+}
+
+impl Shared<'_> {
+    /// What it takes to copy it in, or back if it is carried.
+    pub(super) fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
+        let Data::Host { source, carried } = &self.data else { return };
+        let is_in = direction == Direction::In;
+        if if is_in { self.init.is_some() } else { !carried } {
+            return;
+        }
+        let (bytes, staged) = (self.bytes as u64, matches!(source.memory, HostMemory::Pageable(_)));
+        *(if is_in { &mut totals.to_device } else { &mut totals.to_host }) += bytes;
+        totals.staged += if staged { bytes } else { 0 };
+        model.share(bytes, is_in, staged);
     }
 }
 

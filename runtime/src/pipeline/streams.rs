@@ -72,6 +72,11 @@ impl Streams {
         self.ranks.len() + if each { (slots.max(1) - 1) * self.per_slot } else { 0 }
     }
 
+    /// The slots that they are enough for.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// All streams, by number.
     pub(super) fn all(&self) -> &[Stream] {
         &self.streams

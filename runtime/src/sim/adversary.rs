@@ -51,9 +51,18 @@ impl Machine {
             Engine::CopyToDevice => self.model.to_device,
             Engine::CopyToHost => self.model.to_host,
             Engine::Compute => self.model.memory_rate,
-            Engine::Host => self.model.host_memcpy,
+            Engine::Host | Engine::Staging => self.model.host_memcpy,
         };
-        self.now = self.now.max(command.enqueued_at) + work.latency + work.bytes / rate;
-        Progress::Run(Job { stream: handle, tag: command.tag, action: work.action })
+        let (sequence, enqueued_at) = (command.sequence, command.enqueued_at);
+        let started = self.now.max(enqueued_at);
+        self.now = started + work.latency + work.bytes / rate;
+        Progress::Run(Job {
+            stream: handle,
+            tag: command.tag,
+            action: work.action,
+            sequence,
+            enqueued_at,
+            started,
+        })
     }
 }

@@ -28,6 +28,10 @@ pub(super) fn not_permitted(call: &'static str) -> DriverError {
     )
 }
 
+pub(super) fn not_ready(call: &'static str) -> DriverError {
+    DriverError::new(call, 600, "CUDA_ERROR_NOT_READY", "the event is not complete")
+}
+
 pub(super) fn stuck(call: &'static str) -> DriverError {
     DriverError::new(call, 999, "CUDA_ERROR_UNKNOWN", "the simulation has nothing to do, but work is left")
 }

@@ -39,6 +39,11 @@ pub(super) struct Job {
     pub stream: u64,
     pub tag: Tag,
     pub action: Action,
+    /// Its command's place among all of the device.
+    pub sequence: u64,
+    pub enqueued_at: Nanos,
+    /// When an engine took it up.
+    pub started: Nanos,
 }
 
 /// The state of a simulated device.
@@ -66,7 +71,8 @@ pub(super) struct Machine {
     pub executing: bool,
     /// Threads that wait for it.
     pub waiting: usize,
-    sequence: u64,
+    /// That of the command enqueued last.
+    pub sequence: u64,
 }
 
 impl Machine {

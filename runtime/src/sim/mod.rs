@@ -25,6 +25,7 @@ mod adversary;
 mod block;
 mod bodies;
 mod fault;
+pub(crate) mod forecast;
 mod graph;
 mod handles;
 mod history;
@@ -52,8 +53,8 @@ use self::memory::{Place, Span};
 use self::queue::{Action, Engine, Work};
 pub use self::spec::Spec;
 use crate::driver::{
-    Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
-    RawGraph, RawLaunch, RawModule, RawStream, Tag,
+    Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent,
+    RawFunction, RawGraph, RawLaunch, RawModule, RawStream, Tag,
 };
 use crate::error::{Error, ErrorKind};
 use crate::graph::Recording;
@@ -208,6 +209,21 @@ impl Driver for Sim {
 
     fn create_event(&self) -> DriverResult<RawEvent> {
         Ok(RawEvent(self.machine().events.insert(None)))
+    }
+
+    fn create_timing_event(&self) -> DriverResult<RawEvent> {
+        self.create_event()
+    }
+
+    unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
+        let call = "cuEventElapsedTime";
+        let machine = self.machine();
+        let at = |event| {
+            let record = machine.latest(call, event)?.ok_or_else(|| fault::invalid_handle(call, "event"))?;
+            let outcome = record.outcome.get().filter(|outcome| outcome.at <= machine.now);
+            outcome.map(|outcome| outcome.at).ok_or_else(|| fault::not_ready(call))
+        };
+        Ok(at(to)? - at(from)?)
     }
 
     unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {

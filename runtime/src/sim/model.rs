@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::spec::Spec;
 
-/// Virtual time, in nanoseconds.
-pub(super) type Nanos = f64;
+/// Virtual time.
+pub(super) use crate::driver::Nanos;
 
 /// Costs in nanoseconds and rates in bytes a nanosecond, all of them finite.
 #[derive(Debug)]

@@ -17,6 +17,8 @@ pub(super) enum Engine {
     Compute,
     /// The thread that host functions run on.
     Host,
+    /// The threads that copy between pageable and pinned memory, in a [`Forecast`](super::forecast::Forecast).
+    Staging,
 }
 
 /// What work does to memory.

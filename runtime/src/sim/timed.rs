@@ -17,6 +17,9 @@ pub(super) struct Active {
     tag: Tag,
     engine: Engine,
     action: Action,
+    sequence: u64,
+    enqueued_at: Nanos,
+    started: Nanos,
     /// When the latency is over.
     transfer_at: Nanos,
     transferring: bool,
@@ -47,6 +50,7 @@ impl Machine {
         let limit = match engine {
             Engine::CopyToDevice | Engine::CopyToHost | Engine::Host => 1,
             Engine::Compute => self.model.concurrent_kernels,
+            Engine::Staging => usize::MAX,
         };
         self.active.iter().filter(|active| active.engine == engine).count() < limit
     }
@@ -68,6 +72,9 @@ impl Machine {
             tag: command.tag,
             engine: work.engine,
             action: work.action,
+            sequence: command.sequence,
+            enqueued_at: command.enqueued_at,
+            started: self.now,
             transfer_at: self.now + work.latency,
             transferring: false,
             remaining: work.bytes,
@@ -85,6 +92,7 @@ impl Machine {
         // The multiprocessors take blocks of the most urgent kernels only, as long as there are any.
         let urgent = kernels().map(|active| active.priority).min();
         let sharing = kernels().filter(|active| Some(active.priority) == urgent).count();
+        let staging = transferring().filter(|active| active.engine == Engine::Staging).count();
         for active in &mut self.active {
             active.rate = match active.engine {
                 Engine::CopyToDevice => model.to_device * duplex,
@@ -92,6 +100,7 @@ impl Machine {
                 Engine::Compute if Some(active.priority) == urgent => model.memory_rate / sharing as f64,
                 Engine::Compute => 0.0,
                 Engine::Host => model.host_memcpy,
+                Engine::Staging => model.host_memcpy / staging.max(1) as f64,
             };
         }
     }
@@ -126,8 +135,8 @@ impl Machine {
             return Progress::Moved;
         }
         // Not `remaining == 0`: the subtraction above may leave a rounding error, which must not keep time from moving.
-        let Active { stream, tag, action, .. } = self.active.remove(index);
-        Progress::Run(Job { stream, tag, action })
+        let Active { stream, tag, action, sequence, enqueued_at, started, .. } = self.active.remove(index);
+        Progress::Run(Job { stream, tag, action, sequence, enqueued_at, started })
     }
 }
 

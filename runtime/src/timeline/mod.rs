@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::driver::Nanos;
 use crate::plan::Plan;
 use crate::report::Report;
 
@@ -91,4 +92,9 @@ impl Span {
     pub fn time(&self) -> Duration {
         self.end.saturating_sub(self.start)
     }
+}
+
+/// A time in nanoseconds; none that is negative.
+pub(crate) fn nanos(nanos: Nanos) -> Duration {
+    Duration::try_from_secs_f64(nanos / 1e9).unwrap_or_default()
 }

@@ -52,6 +52,7 @@ pub(crate) struct Names {
     pub(crate) blocks: Vec<Ident>,
     /// For the values of a host function's arguments.
     pub(crate) values: Vec<Ident>,
+    pub(crate) purpose: Ident,
     pub(crate) pipeline: Ident,
     pub(crate) call: Ident,
     pub(crate) run: Ident,
@@ -67,7 +68,8 @@ impl Names {
         let streams = program.streams.iter().map(|stream| taken.like(&stream.name)).collect();
         let records = schedule.records.iter();
         let events = records.map(|record| taken.unused(event_name(program, record.0 as usize))).collect();
-        let [pipeline, call, run] = ["pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
+        let [purpose, pipeline, call, run] =
+            ["purpose", "pipeline", "call", "run"].map(|name| taken.unused(name.to_owned()));
         // A declared name keeps the user's hygiene, so that expressions can use it and no local is in its way.
         let chunk = program.chunk.name.clone().unwrap_or_else(|| taken.unused("chunk".to_owned()));
         // The field of type parameters.
@@ -129,6 +131,7 @@ impl Names {
             operations,
             blocks,
             values,
+            purpose,
             pipeline,
             call,
             run,

@@ -336,7 +336,11 @@ fn routine(cx: &Context<'_>, index: usize, call: &Invocation) -> TokenStream {
     let site = hygienic().located_at(place);
     let operation = &at(&cx.names.operations[index], place);
     let args = call.args.iter().map(|argument| device_argument(cx, index, argument, place));
-    quote_spanned!(site=> #operation.call(#path(&#operation.enqueue(), #(#args),*))?;)
+    quote_spanned! {site=>
+        if #operation.calls()? {
+            #operation.call(#path(&#operation.enqueue(), #(#args),*))?;
+        }
+    }
 }
 
 /// `host path(args)`: values are computed now, memory is handed over when the stream gets there.

@@ -22,7 +22,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     let arguments = arguments(
         runtime,
         program.arguments.iter().map(|argument| match *argument {
-            Argument::Param(index) => (&program.params[index].name, Kind::Param(&program.params[index].ty)),
+            Argument::Param(index) => (argument_name(cx, argument), Kind::Param(&program.params[index].ty)),
             Argument::Buffer(id) => {
                 let buffer = &program.buffers[id.0];
                 let (kind, memory) = match buffer.kind {
@@ -32,16 +32,17 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
                     BufferKind::InPlace { kind, mapped: false } => (kind, Memory::Device),
                     _ => (HostKind::Input, Memory::Host),
                 };
-                (&cx.names.buffers[id.0], Kind::Data(kind, memory, &buffer.shape.element))
+                (argument_name(cx, argument), Kind::Data(kind, memory, &buffer.shape.element))
             }
             Argument::Host(id) => {
                 let host = &program.hosts[id.0];
                 let memory = if host.pinned { Memory::Pinned } else { Memory::Host };
-                (&cx.names.hosts[id.0], Kind::Data(host.kind, memory, &host.shape.element))
+                (argument_name(cx, argument), Kind::Data(host.kind, memory, &host.shape.element))
             }
         }),
     );
-    let Names { pipeline, call, run, chunk, .. } = &cx.names;
+    let given: Vec<_> = program.arguments.iter().map(|argument| argument_name(cx, argument)).collect();
+    let Names { purpose, pipeline, call, run, chunk, .. } = &cx.names;
     let hosts = program.hosts.iter().zip(&cx.names.hosts).map(|(host, name)| {
         let (shape, method) = (&host.shape, Ident::new(host.kind.keyword(), site));
         let (call, element, per_item) = (shaped(cx, shape), &shape.element, per_item(shape));
@@ -88,19 +89,20 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         quote_spanned!(site=> #field: #pipeline)
     };
     let rest = program.generics.type_params().next().map(|_| quote_spanned!(site=> ..));
-    // Where rustc says that the method is defined.
-    let method = at(&Ident::new("run", site), program.name.span());
+    let entries = entries(cx, &arguments, &given);
+    let (private, chunks) = (private(cx), chunks());
     quote_spanned! {site=>
-        /// Runs the pipeline over all items and waits until the results are in place.
-        ///
-        /// # Errors
-        /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
-        /// device. The error says where, and how much of each output is complete.
-        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        #entries
+
+        #[allow(clippy::too_many_arguments, reason = "one for each declaration, and what for")]
         #[allow(unused_labels, reason = "they name the stages")]
-        pub fn #method<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
+        fn #chunks<'run>(
+            &mut self,
+            #purpose: #private::Purpose,
+            #(#arguments),*
+        ) -> #runtime::Result<#runtime::Timeline> {
             let Self { #field, #(#kernels,)* #rest } = self;
-            let mut #call = #pipeline.call();
+            let mut #call = #pipeline.call(#purpose);
             #(#hosts)*
             #(#buffers)*
             #repeats
@@ -114,6 +116,61 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
             })
         }
     }
+}
+
+fn argument_name<'p>(cx: &'p Context<'_>, argument: &Argument) -> &'p Ident {
+    match *argument {
+        Argument::Param(index) => &cx.program.params[index].name,
+        Argument::Buffer(id) => &cx.names.buffers[id.0],
+        Argument::Host(id) => &cx.names.hosts[id.0],
+    }
+}
+
+/// `run`, `profile` and `predict`: one loop for three purposes.
+fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> TokenStream {
+    let (runtime, private, site) = (&cx.program.runtime, private(cx), hygienic());
+    let chunks = chunks();
+    // Where rustc says that the method is defined.
+    let [run, profile, predict] =
+        ["run", "profile", "predict"].map(|name| at(&Ident::new(name, site), cx.program.name.span()));
+    quote_spanned! {site=>
+        /// Runs the pipeline over all items and waits until the results are in place.
+        ///
+        /// # Errors
+        /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
+        /// device. The error says where, and how much of each output is complete.
+        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        pub fn #run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
+            let done = self.#chunks(#private::Purpose::Run, #(#given),*);
+            done.map(|timeline| timeline.report)
+        }
+
+        /// As `run`, and says when each operation began and ended.
+        ///
+        /// # Errors
+        /// As `run`.
+        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        #[allow(dead_code, reason = "for those who want to know")]
+        pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
+            self.#chunks(#private::Purpose::Profile, #(#given),*)
+        }
+
+        /// Works out when each operation of such a run would begin and end. Nothing is copied or computed, and the
+        /// arguments stay as they are.
+        ///
+        /// # Errors
+        /// As `run`, of the arguments, the memory and what a launch requires.
+        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        #[allow(dead_code, reason = "for those who want to know")]
+        pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
+            self.#chunks(#private::Purpose::Predict, #(#given),*)
+        }
+    }
+}
+
+/// The method with the loop: of a name that no method of the user's has.
+fn chunks() -> Ident {
+    Ident::new("__chunks", hygienic())
 }
 
 /// The call, about to be given something of this shape.

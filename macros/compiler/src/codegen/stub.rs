@@ -134,6 +134,12 @@ impl Stub {
                 pub fn run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
                     ::core::unreachable!()
                 }
+                pub fn profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
+                    ::core::unreachable!()
+                }
+                pub fn predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
+                    ::core::unreachable!()
+                }
             }
 
             #(#shared)*

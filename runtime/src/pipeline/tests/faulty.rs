@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
     RawGraph, RawLaunch, RawModule, RawStream, RawSymbol, Tag,
 };
 use crate::error::{DriverError, Error};
@@ -258,6 +258,14 @@ impl Driver for Faulty {
         let event = self.call(Call::CreateEvent, None, || self.sim.create_event(), undo)?;
         self.state().events.push(event.0);
         Ok(event)
+    }
+
+    fn create_timing_event(&self) -> DriverResult<RawEvent> {
+        self.create_event()
+    }
+
+    unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
+        unsafe { self.sim.elapsed(from, to) }
     }
 
     unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {

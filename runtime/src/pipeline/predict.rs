@@ -1,0 +1,253 @@
+//! [`Model`]: works out when each operation of a run would begin and end, with no run.
+//!
+//! The loop that enqueues a run's chunks enqueues into this. What comes of it is simulated with the device's calibration, by
+//! the simulated device's own clockwork, but nothing is copied and no kernel runs.
+
+use super::pace::Pace;
+use super::queue::What;
+use super::streams::Streams;
+use crate::device::Device;
+use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::plan::{OperationKind, Plan, Priority};
+use crate::sim::forecast::{Demand, Done, Forecast};
+use crate::timeline::Engine;
+
+/// A run that is worked out.
+pub(super) struct Model {
+    forecast: Forecast,
+    /// The pipeline's, by number.
+    streams: Vec<RawStream>,
+    events: Vec<RawEvent>,
+    /// What was enqueued, in order.
+    enqueued: Vec<Enqueued>,
+    /// For each operation that stages, its slots.
+    lanes: Vec<Option<Lane>>,
+    /// Whether threads copy what is staged while the host enqueues; else the host does it.
+    threads: bool,
+    /// What enqueuing an operation costs the host, and recording an event or waiting for one.
+    costs: [Nanos; 2],
+    /// In graph mode, what launching a chunk's graph costs.
+    graph: Option<Nanos>,
+    /// What kernels and functions have shown in a profile, by operation.
+    paces: Vec<Option<Pace>>,
+    slots: usize,
+}
+
+struct Enqueued {
+    work: u64,
+    tag: Tag,
+    stream: usize,
+    what: What,
+}
+
+/// The staging slots of an operation.
+struct Lane {
+    /// What the threads copy, in order.
+    copies: RawStream,
+    slots: Vec<Staged>,
+}
+
+struct Staged {
+    /// The device is done with the slot.
+    done: RawEvent,
+    /// The threads are.
+    copied: RawEvent,
+    /// To be copied out of it yet, by the host.
+    owes: f64,
+}
+
+impl Model {
+    /// `slots`: those of the run.
+    pub(super) fn new(
+        device: &Device,
+        plan: &Plan,
+        streams: &Streams,
+        slots: usize,
+        graph: bool,
+        paces: &[Option<Pace>],
+    ) -> Self {
+        let mut forecast = Forecast::new(device.calibration());
+        let (least, greatest) = device.driver().info().priorities;
+        let mut raw = vec![RawStream(0); streams.all().len()];
+        for (index, stream) in plan.streams.iter().enumerate() {
+            let priority = match stream.priority {
+                Priority::Default => 0,
+                Priority::High => greatest,
+                Priority::Low => least,
+                Priority::Level(level) => level.min(least).max(greatest),
+            };
+            for slot in 0..if stream.per_slot { streams.slots() } else { 1 } {
+                raw[streams.number(index, slot)] = forecast.stream(priority);
+            }
+        }
+        let events = streams.events().iter().map(|_| forecast.event()).collect();
+        let [graph_launch, graph_update] = forecast.graph_costs();
+        Self {
+            costs: if graph { [graph_update, 0.0] } else { forecast.costs() },
+            graph: graph.then_some(graph_launch),
+            forecast,
+            streams: raw,
+            events,
+            enqueued: Vec::new(),
+            lanes: plan.operations.iter().map(|_| None).collect(),
+            threads: device.driver().polls(),
+            paces: paces.to_vec(),
+            slots: slots.max(1),
+        }
+    }
+
+    /// A chunk begins.
+    pub(super) fn begin_chunk(&mut self) {
+        self.forecast.host_works(self.graph.unwrap_or(0.0));
+    }
+
+    pub(super) fn record(&mut self, event: usize, stream: usize, tag: Tag) -> DriverResult<()> {
+        self.forecast.record(self.events[event], self.streams[stream], tag, self.costs[1])
+    }
+
+    pub(super) fn wait(&mut self, stream: usize, event: usize, tag: Tag) -> DriverResult<()> {
+        self.forecast.wait(self.streams[stream], self.events[event], tag, self.costs[1])
+    }
+
+    /// A copy to the device, to the host, or on the device.
+    pub(super) fn copy(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
+        let bytes = what.bytes as f64;
+        if bytes == 0.0 {
+            return Ok(());
+        }
+        let demand = match what.engine {
+            Engine::ToDevice => Demand::ToDevice(bytes),
+            Engine::ToHost => Demand::ToHost(bytes),
+            Engine::Compute | Engine::Host => Demand::OnDevice(bytes),
+        };
+        self.work(stream, tag, what, demand)
+    }
+
+    /// A launch, or a fill.
+    pub(super) fn kernel(
+        &mut self,
+        stream: usize,
+        tag: Tag,
+        what: What,
+        over_the_link: [f64; 2],
+    ) -> DriverResult<()> {
+        let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        self.work(stream, tag, what, Demand::Kernel { bytes: what.bytes as f64, over_the_link, time })
+    }
+
+    /// A function on the CPU.
+    pub(super) fn host(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
+        let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        self.work(stream, tag, what, Demand::Host(what.bytes as f64, time))
+    }
+
+    /// A callback.
+    pub(super) fn signal(&mut self, stream: usize, tag: Tag) -> DriverResult<()> {
+        self.work(stream, tag, What::new(Engine::Host, 0), Demand::Signal)
+    }
+
+    fn pace(&self, tag: Tag) -> Option<Pace> {
+        *self.paces.get(tag.operation as usize)?
+    }
+
+    fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand) -> DriverResult<()> {
+        let work = self.forecast.enqueue(self.streams[stream], tag, demand, self.costs[0])?;
+        self.enqueued.push(Enqueued { work, tag, stream, what });
+        Ok(())
+    }
+
+    /// A copy through a staging slot, the one for this ring slot.
+    pub(super) fn staged(&mut self, stream: usize, tag: Tag, what: What, slot: usize) -> DriverResult<()> {
+        let bytes = what.bytes as f64;
+        let (raw, [_, event_cost]) = (self.streams[stream], self.costs);
+        let lane = tag.operation as usize;
+        let Staged { done, copied, .. } = *self.slot(lane, slot);
+        let reads = what.engine == Engine::ToDevice;
+        if !self.threads {
+            // The host copies, and is busy with it.
+            self.forecast.host_waits(done)?;
+            let owed = std::mem::replace(&mut self.slot(lane, slot).owes, if reads { 0.0 } else { bytes });
+            self.forecast.host_copies(owed + if reads { bytes } else { 0.0 });
+            self.copy(stream, tag, what)?;
+            return self.forecast.record(done, raw, tag, event_cost);
+        }
+        let copies = self.lane(lane).copies;
+        if reads {
+            // They read ahead as far as the device is done with the slots.
+            self.forecast.wait(copies, done, tag, 0.0)?;
+            self.forecast.enqueue(copies, tag, Demand::Staging(bytes), 0.0)?;
+            self.forecast.record(copied, copies, tag, 0.0)?;
+            self.forecast.wait(raw, copied, tag, 0.0)?;
+            self.copy(stream, tag, what)?;
+            self.forecast.record(done, raw, tag, event_cost)
+        } else {
+            self.forecast.wait(raw, copied, tag, 0.0)?;
+            self.copy(stream, tag, what)?;
+            self.forecast.record(done, raw, tag, event_cost)?;
+            self.forecast.wait(copies, done, tag, 0.0)?;
+            self.forecast.enqueue(copies, tag, Demand::Staging(bytes), 0.0)?;
+            self.forecast.record(copied, copies, tag, 0.0)
+        }
+    }
+
+    fn lane(&mut self, operation: usize) -> &mut Lane {
+        let Self { forecast, lanes, slots, .. } = self;
+        lanes[operation].get_or_insert_with(|| {
+            let staged = |_| Staged { done: forecast.event(), copied: forecast.event(), owes: 0.0 };
+            let slots = (0..*slots).map(staged).collect();
+            Lane { slots, copies: forecast.stream(0) }
+        })
+    }
+
+    fn slot(&mut self, operation: usize, slot: usize) -> &mut Staged {
+        &mut self.lane(operation).slots[slot]
+    }
+
+    /// Copies what the run shares, with nothing else under way. `staged`: in pieces that the host copies.
+    pub(super) fn share(&mut self, bytes: u64, to_device: bool, staged: bool) {
+        let what = What::new(if to_device { Engine::ToDevice } else { Engine::ToHost }, bytes as usize);
+        let bytes = bytes as f64;
+        let demand = if to_device { Demand::ToDevice(bytes) } else { Demand::ToHost(bytes) };
+        let Some(&stream) = self.streams.first().filter(|_| what.bytes > 0) else { return };
+        if staged {
+            self.forecast.host_copies(bytes);
+        }
+        // It is no operation of the plan's, and not shown. Nothing can go wrong with it.
+        let _ = self.forecast.enqueue(stream, crate::memory::NO_OPERATION, demand, self.costs[0]);
+        self.forecast.drain();
+    }
+
+    /// The host's clock, in nanoseconds.
+    pub(super) fn clock(&self) -> Nanos {
+        self.forecast.clock()
+    }
+
+    /// Everything is enqueued: what is done until all of it has arrived.
+    pub(super) fn drain(&mut self) {
+        self.forecast.drain();
+        let owed = self.lanes.iter().flatten().flat_map(|lane| &lane.slots).map(|slot| slot.owes);
+        let owed = owed.sum();
+        self.forecast.host_copies(owed);
+    }
+
+    /// Each operation with its times, in the order in which they were enqueued.
+    pub(super) fn finish(mut self) -> Vec<super::profile::Timed> {
+        let mut done = self.forecast.take_done();
+        done.sort_by_key(|done| done.work);
+        let mut done = done.into_iter().peekable();
+        let mut timed = Vec::with_capacity(self.enqueued.len());
+        for Enqueued { work, tag, stream, what } in self.enqueued {
+            // Others are the threads' copies.
+            while done.next_if(|done| done.work < work).is_some() {}
+            if let Some(Done { enqueued, start, end, .. }) = done.next_if(|done| done.work == work) {
+                timed.push(super::profile::Timed { what, stream, tag, enqueued, start, end });
+            }
+        }
+        timed
+    }
+}
+
+/// Whether an operation's time follows from nothing but a profile: a kernel's, a routine's, a function's.
+pub(super) fn has_a_pace(kind: OperationKind) -> bool {
+    matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
+}

@@ -1,0 +1,76 @@
+//! [`Purpose`]: what a call of the generated loop is for, and the timeline that comes of it.
+
+use std::time::Duration;
+
+use super::Pipeline;
+use super::profile::{Profiler, Timed};
+use crate::driver::DriverResult;
+use crate::report::Report;
+use crate::timeline::{Row, Span, Timeline, nanos};
+
+/// What a call of the loop that enqueues the chunks is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To have it done.
+    Run,
+    /// To have it done, and to know when each operation began and ended.
+    Profile,
+    /// To know when each would, without having it done.
+    Predict,
+}
+
+impl Pipeline {
+    /// What times a run that begins now.
+    pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
+        let pool = std::mem::take(&mut self.timing);
+        Profiler::new(&self.device, pool, self.streams.all().first(), began)
+    }
+
+    /// The timeline of a run whose report is this.
+    pub(super) fn timeline(&self, report: Report, purpose: Purpose, timed: &[Timed]) -> Timeline {
+        let mut timeline = Timeline {
+            plan: self.plan,
+            predicted: purpose == Purpose::Predict,
+            rows: Vec::new(),
+            spans: Vec::with_capacity(timed.len()),
+            report,
+        };
+        if timed.is_empty() {
+            return timeline;
+        }
+        // The streams that something was on, in the order of their declaration.
+        let mut row_of = vec![None; self.streams.all().len()];
+        let mut used = vec![false; row_of.len()];
+        timed.iter().for_each(|timed| used[timed.stream] = true);
+        for (index, stream) in self.plan.streams.iter().enumerate() {
+            let slots = if stream.per_slot { self.streams.slots() } else { 1 };
+            let numbers = (0..slots).map(|slot| (slot, self.streams.number(index, slot)));
+            let numbers: Vec<_> = numbers.filter(|(_, number)| used[*number]).collect();
+            let each = stream.is_per_slot(timeline.report.stream_per_slot) && numbers.len() > 1;
+            for (slot, number) in numbers {
+                row_of[number] = Some(timeline.rows.len());
+                timeline.rows.push(Row {
+                    name: if each { format!("{} {slot}", stream.name) } else { stream.name.to_owned() },
+                    stream: index,
+                    slot: each.then_some(slot),
+                });
+            }
+        }
+        for timed in timed {
+            let Some(row) = row_of[timed.stream] else { continue };
+            timeline.spans.push(Span {
+                operation: timed.tag.operation as usize,
+                chunk: timed.tag.chunk as usize,
+                row,
+                engine: timed.what.engine,
+                bytes: timed.what.bytes,
+                blocks: timed.what.blocks,
+                enqueued: nanos(timed.enqueued),
+                start: nanos(timed.start),
+                end: nanos(timed.end),
+            });
+        }
+        timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
+        timeline
+    }
+}
