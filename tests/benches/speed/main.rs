@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Needs a CUDA device, but for `simulated`; nvcc on the path adds the C++. Sections: `simulated`, `calibration`, `link`,
-//! `pageable`, `small`, `frames`, `kernel`, `new`, `auto`, `sweep`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
+//! `pageable`, `small`, `frames`, `kernel`, `new`, `auto`, `sweep`, `timelines`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
 //! alternating runs.
 
 mod auto;
@@ -18,6 +18,7 @@ mod plot;
 mod rust;
 mod sections;
 mod simulated;
+mod timelines;
 
 use std::path::Path;
 
@@ -27,8 +28,19 @@ use thalweg::prelude::*;
 
 use crate::cpp::Cpp;
 
-const SECTIONS: [&str; 10] =
-    ["simulated", "calibration", "link", "pageable", "small", "frames", "kernel", "new", "auto", "sweep"];
+const SECTIONS: [&str; 11] = [
+    "simulated",
+    "calibration",
+    "link",
+    "pageable",
+    "small",
+    "frames",
+    "kernel",
+    "new",
+    "auto",
+    "sweep",
+    "timelines",
+];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -91,6 +103,9 @@ fn on_a_gpu(
     }
     if wanted("auto") {
         keep("auto", auto::auto(&device)?);
+    }
+    if wanted("timelines") {
+        keep("timelines", timelines::timelines(&device, effort)?);
     }
     if wanted("sweep") {
         keep("sweep", sections::sweep(&device, cpp.as_ref(), svg)?);

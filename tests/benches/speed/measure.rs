@@ -153,6 +153,16 @@ fn spoil(z: &mut [f32]) {
     z.par_iter_mut().for_each(|z| *z = f32::NAN);
 }
 
+/// As [`check`], of all the data.
+pub fn check_pinned(name: &str, data: &Data, iterations: u32) {
+    check(name, &data.x, &data.z, iterations);
+}
+
+/// Likewise of what is in ordinary memory.
+pub fn check_pageable(name: &str, data: &Data, iterations: u32) {
+    check(name, &data.pageable_x, &data.pageable_z, iterations);
+}
+
 /// Panics unless every element was written and those that are looked at are right: all, where that is quick.
 fn check(name: &str, x: &[f32], z: &[f32], iterations: u32) {
     let stride = if iterations <= 4 { 1 } else { 9973 };

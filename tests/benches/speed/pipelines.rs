@@ -126,3 +126,69 @@ stream_pipeline! {
         }
     }
 }
+
+stream_pipeline! {
+    /// Copy, compute, copy, one after the other.
+    pub pipeline StepOneStream {
+        param iterations: u32;
+        input x: [f32];
+        output z: [f32];
+        device dz: [f32];
+        chunk c = auto;
+        depth = 1;
+        stream s;
+        stage load on s { copy x -> dx; }
+        stage step on s { step<<<blocks(c.len, 256), 256>>>(c.len as u32, iterations, &dx, out dz); }
+        stage store on s { copy dz -> z; }
+    }
+}
+
+stream_pipeline! {
+    /// Likewise, on the default stream.
+    #[allow(deprecated, reason = "it is what is measured")]
+    pub pipeline StepNull {
+        param iterations: u32;
+        input x: [f32];
+        output z: [f32];
+        device dz: [f32];
+        chunk c = auto;
+        depth = 3;
+        stream s = null;
+        stage load on s { copy x -> dx; }
+        stage step on s { step<<<blocks(c.len, 256), 256>>>(c.len as u32, iterations, &dx, out dz); }
+        stage store on s { copy dz -> z; }
+    }
+}
+
+stream_pipeline! {
+    /// Nothing comes back.
+    pub pipeline StepUp {
+        param iterations: u32;
+        input x: [f32];
+        device _dz: [f32];
+        chunk c = auto;
+        stage load { copy x -> dx; }
+        stage step { step<<<blocks(c.len, 256), 256>>>(c.len as u32, iterations, &dx, out _dz); }
+    }
+}
+
+/// Reads a chunk in page-locked memory.
+fn look_at(x: &[f32]) {
+    std::hint::black_box(x.par_iter().map(|x| f64::from(*x)).sum::<f64>());
+}
+
+stream_pipeline! {
+    /// The CPU looks at each result before it goes where it belongs.
+    pub pipeline StepOnHost {
+        param iterations: u32;
+        input x: [f32];
+        output z: [f32];
+        device dz: [f32];
+        host h: [f32];
+        chunk c = auto;
+        stage load { copy x -> dx; }
+        stage step { step<<<blocks(c.len, 256), 256>>>(c.len as u32, iterations, &dx, out dz); }
+        stage look { copy dz -> h; host look_at(&h); }
+        stage store { copy dz -> z; }
+    }
+}
