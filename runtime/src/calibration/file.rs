@@ -1,7 +1,7 @@
 //! A [`Spec`] as a file: a line for each of its fields, `name = value`, which is TOML too.
 //!
 //! Not with a crate for JSON or TOML: what the common ones add to every program that depends on this one (serde's derive; or
-//! that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values compare with numbers) is much for 24 lines.
+//! that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values compare with numbers) is much for 25 lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::sim::Spec;
 
 /// The first line: what it begins with, and all of it.
 const KIND: &str = "# thalweg calibration ";
-const FORMAT: &str = "# thalweg calibration 2: bytes, seconds, bytes a second";
+const FORMAT: &str = "# thalweg calibration 3: bytes, seconds, bytes a second";
 
 /// A file that is longer is none.
 const LONGEST: u64 = 1 << 16;
@@ -72,6 +72,7 @@ fn to_text(spec: &Spec) -> String {
     ];
     let times = [
         ("copy_latency", spec.copy_latency),
+        ("duplex_latency", spec.duplex_latency),
         ("launch_latency", spec.launch_latency),
         ("event_latency", spec.event_latency),
         ("host_latency", spec.host_latency),
@@ -109,6 +110,7 @@ fn from_text(text: &str) -> Result<Spec, String> {
         host_memcpy: fields.get("host_memcpy")?,
         thread_memcpy: fields.get("thread_memcpy")?,
         copy_latency: fields.time("copy_latency")?,
+        duplex_latency: fields.time("duplex_latency")?,
         launch_latency: fields.time("launch_latency")?,
         event_latency: fields.time("event_latency")?,
         host_latency: fields.time("host_latency")?,

@@ -25,6 +25,9 @@ const LEAST: usize = 1 << 20;
 /// Bytes of a copy of which the latency is all.
 const SMALL: usize = 64;
 
+/// Bytes of a copy of which the latency is a part that can be measured.
+const MIDDLING: usize = 1 << 20;
+
 /// Large copies one after another.
 const COPIES: usize = 4;
 
@@ -108,6 +111,7 @@ impl<'d> Rig<'d> {
         let both = self.large_copies(&[to_device, to_host])?;
         let on_device = self.large_copies(&[Direction::OnDevice])?;
         let rate = |seconds: f64| self.bytes as f64 / (seconds - copy_latency).max(1e-12);
+        let duplex_latency = self.copies_both_ways_latency(both)? - copy_latency;
         let [graph_launch, graph_update] = self.graph()?;
         let spec = Spec {
             name: format!("simulated {}", info.name.trim_start_matches("simulated ")),
@@ -124,6 +128,7 @@ impl<'d> Rig<'d> {
             memory_rate: 2.0 * rate(on_device),
             thread_memcpy: self.thread_memcpy(),
             copy_latency: seconds(copy_latency),
+            duplex_latency: seconds(duplex_latency),
             launch_latency: seconds(launch_latency),
             event_latency: seconds(hop / 2.0 - copy_latency),
             host_latency: seconds(host_latency),
@@ -168,6 +173,26 @@ impl<'d> Rig<'d> {
         let one = quickest(|| self.large_copies_once(directions, 1))?;
         let all = quickest(|| self.large_copies_once(directions, COPIES))?;
         Ok((all - one).max(0.0) / (COPIES - 1) as f64)
+    }
+
+    /// Seconds that each of many copies costs beyond its bytes, while copies go both ways. `large`: from one large copy to the
+    /// next.
+    fn copies_both_ways_latency(&self, large: f64) -> DriverResult<f64> {
+        let bytes = MIDDLING.min(self.bytes / 4);
+        let pieces = |count: usize| {
+            quickest(|| {
+                self.time(|| {
+                    for _ in 0..count {
+                        self.copy(On::First, Direction::ToDevice, bytes)?;
+                        self.copy(On::Second, Direction::ToHost, bytes)?;
+                    }
+                    Ok(())
+                })
+            })
+        };
+        let each = (pieces(MANY)? - pieces(MANY / 4)?) / (MANY - MANY / 4) as f64;
+        let share = bytes as f64 / self.bytes as f64;
+        Ok((each - large * share).max(0.0) / (1.0 - share))
     }
 
     fn large_copies_once(&self, directions: &[Direction], copies: usize) -> DriverResult<f64> {

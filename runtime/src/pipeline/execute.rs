@@ -194,14 +194,6 @@ impl Call<'_, '_> {
         } = self;
         let plan = pipeline.plan;
         let mut drained = pipeline.drain(graphs_only);
-        // By now, since what follows is the host's.
-        let mut timed = Ok(Vec::new());
-        if let (Drained::Clean, Some(profiler)) = (&drained, profiler) {
-            timed = profiler.finish().map(|(timed, events)| {
-                pipeline.timing = events;
-                timed
-            });
-        }
         pipeline.staging.finish(&pipeline.device);
         let failure = functions.finish();
         if let Drained::Clean = drained {
@@ -249,8 +241,9 @@ impl Call<'_, '_> {
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
         pipeline.learn(&report);
-        let timed = timed.map_err(|error| explain(plan, error))?;
-        if purpose == Purpose::Profile {
+        let mut timed = Vec::new();
+        if let Some(profiler) = profiler {
+            (timed, pipeline.timing) = profiler.finish().map_err(|error| explain(plan, error))?;
             pipeline.paces = pace::paces(plan, &timed);
         }
         Ok(pipeline.timeline(report, purpose, &timed))

@@ -132,7 +132,8 @@ impl Model {
         over_the_link: [f64; 2],
     ) -> DriverResult<()> {
         let time = self.pace(tag).map(|pace| pace.time(what.bytes));
-        self.work(stream, tag, what, Demand::Kernel { bytes: what.bytes as f64, over_the_link, time })
+        let blocks = Some(what.blocks).filter(|&blocks| blocks > 0);
+        self.work(stream, tag, what, Demand::Kernel { bytes: what.bytes as f64, over_the_link, time, blocks })
     }
 
     /// A function on the CPU.

@@ -6,6 +6,7 @@ use super::Pipeline;
 use super::profile::{Profiler, Timed};
 use crate::driver::DriverResult;
 use crate::report::Report;
+use crate::sim::Spec;
 use crate::timeline::{Row, Span, Timeline, nanos};
 
 /// What a call of the loop that enqueues the chunks is for.
@@ -31,6 +32,7 @@ impl Pipeline {
         let mut timeline = Timeline {
             plan: self.plan,
             predicted: purpose == Purpose::Predict,
+            spec: if timed.is_empty() { Spec::default() } else { self.device.calibration().clone() },
             rows: Vec::new(),
             spans: Vec::with_capacity(timed.len()),
             report,

@@ -50,7 +50,7 @@ impl Machine {
         let rate = match work.engine {
             Engine::CopyToDevice => self.model.to_device,
             Engine::CopyToHost => self.model.to_host,
-            Engine::Compute => self.model.memory_rate,
+            Engine::Compute => self.model.memory_rate * work.share,
             Engine::Host | Engine::Staging => self.model.host_memcpy,
         };
         let (sequence, enqueued_at) = (command.sequence, command.enqueued_at);

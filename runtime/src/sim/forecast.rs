@@ -25,6 +25,8 @@ pub(crate) enum Demand {
         over_the_link: [f64; 2],
         /// How long it takes alone, where that is known better.
         time: Option<Duration>,
+        /// Of a launch.
+        blocks: Option<u64>,
     },
     /// A function on the CPU, in bytes that it gets through, or how long it takes where that is known better.
     Host(f64, Option<Duration>),
@@ -95,15 +97,18 @@ impl Forecast {
         // As much as gets through in that time.
         let as_bytes =
             |time: Duration, latency: Nanos, rate: f64| (time.as_secs_f64() * 1e9 - latency).max(0.0) * rate;
+        let mut share = 1.0;
         let (engine, latency, bytes) = match demand {
             Demand::ToDevice(bytes) => (Engine::CopyToDevice, model.copy_latency, bytes),
             Demand::ToHost(bytes) => (Engine::CopyToHost, model.copy_latency, bytes),
             // It reads and writes.
             Demand::OnDevice(bytes) => (Engine::Compute, model.copy_latency, 2.0 * bytes),
-            Demand::Kernel { bytes, over_the_link: [reads, writes], time } => {
+            Demand::Kernel { bytes, over_the_link: [reads, writes], time, blocks } => {
                 let latency = model.launch_latency;
+                share = model.share(blocks);
                 let link = model.both_ways(reads, writes) * model.memory_rate;
-                let bytes = time.map_or(bytes.max(link), |time| as_bytes(time, latency, model.memory_rate));
+                let bytes =
+                    time.map_or(bytes.max(link), |time| as_bytes(time, latency, model.memory_rate * share));
                 (Engine::Compute, latency, bytes)
             }
             Demand::Host(bytes, time) => {
@@ -115,7 +120,7 @@ impl Forecast {
             Demand::Staging(bytes) => (Engine::Staging, 0.0, bytes),
         };
         // Copying nothing is no work.
-        Work { engine, latency, bytes, action: Action::Copy { to: 0, from: 0, bytes: 0 }, fault: None }
+        Work { engine, latency, bytes, share, action: Action::Copy { to: 0, from: 0, bytes: 0 }, fault: None }
     }
 
     pub(crate) fn record(

@@ -57,6 +57,7 @@ use crate::driver::{
     RawFunction, RawGraph, RawLaunch, RawModule, RawStream, Tag,
 };
 use crate::error::{Error, ErrorKind};
+use crate::function::volume;
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
 use crate::memory::Workers;
@@ -344,8 +345,12 @@ impl Driver for Sim {
         // Made before the lock is taken, and dropped after it is released where the launch is refused: both run code
         // that is not this module's.
         let body = (launch.host)();
+        // A routine that is simulated has no grid of its own.
+        let is_kernel = launch.function.handle != 0;
+        let blocks = is_kernel.then(|| volume(launch.grid));
         self.enqueue("cuLaunchKernel", stream, tag, &spans, |machine| {
-            work::kernel(&machine.model, &spans, body)
+            let share = machine.model.share(blocks);
+            work::kernel(&machine.model, &spans, share, body)
         })
     }
 
@@ -407,6 +412,7 @@ impl Driver for Sim {
             engine: Engine::Host,
             latency: machine.model.host_latency,
             bytes: work::traffic(&spans),
+            share: 1.0,
             action: Action::Host(job),
             fault: None,
         })
@@ -417,6 +423,7 @@ impl Driver for Sim {
             engine: Engine::Host,
             latency: machine.model.signal_latency,
             bytes: 0.0,
+            share: 1.0,
             action: Action::Host(signal),
             fault: None,
         })

@@ -16,6 +16,7 @@ pub(super) struct Model {
     pub memory_rate: f64,
     pub host_memcpy: f64,
     pub copy_latency: Nanos,
+    pub duplex_latency: Nanos,
     pub launch_latency: Nanos,
     pub event_latency: Nanos,
     pub host_latency: Nanos,
@@ -25,6 +26,7 @@ pub(super) struct Model {
     pub graph_launch: Nanos,
     pub graph_update: Nanos,
     pub concurrent_kernels: usize,
+    pub multiprocessors: f64,
 }
 
 impl Model {
@@ -37,6 +39,7 @@ impl Model {
             memory_rate: rate(spec.memory_rate),
             host_memcpy: rate(spec.host_memcpy),
             copy_latency: nanos(spec.copy_latency),
+            duplex_latency: nanos(spec.duplex_latency),
             launch_latency: nanos(spec.launch_latency),
             event_latency: nanos(spec.event_latency),
             host_latency: nanos(spec.host_latency),
@@ -46,7 +49,14 @@ impl Model {
             graph_launch: nanos(spec.graph_launch),
             graph_update: nanos(spec.graph_update),
             concurrent_kernels: spec.concurrent_kernels.max(1) as usize,
+            multiprocessors: f64::from(spec.multiprocessors.max(1)),
         }
+    }
+
+    /// How much of the device a kernel of so many blocks can use: as much as there are multiprocessors with a block. `None`:
+    /// it is not known, and all of it.
+    pub fn share(&self, blocks: Option<u64>) -> f64 {
+        blocks.map_or(1.0, |blocks| (blocks.max(1) as f64 / self.multiprocessors).min(1.0))
     }
 
     /// How long so many bytes take over the link, to the device and to the host at the same time.

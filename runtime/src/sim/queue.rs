@@ -40,6 +40,8 @@ pub(super) struct Work {
     pub latency: Nanos,
     /// What goes through the engine after the latency.
     pub bytes: f64,
+    /// Of the engine, how much the work can use at most: a kernel of few blocks leaves multiprocessors idle.
+    pub share: f64,
     pub action: Action,
     /// Why it must not be carried out.
     pub fault: Option<Box<DriverError>>,

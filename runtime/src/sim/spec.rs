@@ -41,7 +41,8 @@ pub struct Spec {
     pub to_host: f64,
     /// Share of its rate that each direction keeps while both are copying, above 0 and at most 1.
     pub duplex: f64,
-    /// Rate at which kernels and copies on the device get through device memory, all together, in bytes a second.
+    /// Rate at which kernels and copies on the device get through device memory, all together, in bytes a second. A kernel with
+    /// fewer blocks than there are multiprocessors has only the part that theirs have.
     pub memory_rate: f64,
     /// Rate at which the host copies between pageable and pinned memory, all its copy threads together, in bytes a
     /// second.
@@ -51,6 +52,8 @@ pub struct Spec {
     pub thread_memcpy: f64,
     /// From the start of a copy until its first byte moves.
     pub copy_latency: Duration,
+    /// By how much that is longer for a copy that begins while copies go the other way.
+    pub duplex_latency: Duration,
     /// From the start of a kernel until it touches its first byte.
     pub launch_latency: Duration,
     /// From the completion of an event on one stream until another stream that waits for it goes on.
@@ -92,6 +95,8 @@ impl Spec {
             host_memcpy: 72e9,
             thread_memcpy: 9.5e9,
             copy_latency: Duration::from_nanos(2_400),
+            // In pieces of 1 MiB, 1 GiB each way takes 1.18 times as long as in one.
+            duplex_latency: Duration::from_nanos(1_400),
             launch_latency: Duration::from_nanos(2_500),
             event_latency: Duration::from_nanos(1_000),
             host_latency: Duration::from_nanos(20_000),

@@ -24,6 +24,8 @@ pub(super) struct Active {
     transfer_at: Nanos,
     transferring: bool,
     remaining: f64,
+    /// Of its engine, how much it can use.
+    share: f64,
     /// In bytes a nanosecond, while transferring.
     rate: f64,
 }
@@ -55,6 +57,17 @@ impl Machine {
         self.active.iter().filter(|active| active.engine == engine).count() < limit
     }
 
+    /// How much longer it is until a copy's first byte moves, because copies go the other way.
+    fn against(&self, engine: Engine) -> Nanos {
+        let other = match engine {
+            Engine::CopyToDevice => Engine::CopyToHost,
+            Engine::CopyToHost => Engine::CopyToDevice,
+            Engine::Compute | Engine::Host | Engine::Staging => return 0.0,
+        };
+        let is_busy = self.active.iter().any(|active| active.engine == other);
+        if is_busy { self.model.duplex_latency } else { 0.0 }
+    }
+
     fn start(&mut self, handle: u64) {
         let Some(stream) = self.streams.get_mut(handle) else {
             return;
@@ -66,18 +79,21 @@ impl Machine {
             return;
         };
         stream.busy = true;
+        let priority = stream.priority;
+        let against = self.against(work.engine);
         self.active.push(Active {
             stream: handle,
-            priority: stream.priority,
+            priority,
             tag: command.tag,
             engine: work.engine,
             action: work.action,
             sequence: command.sequence,
             enqueued_at: command.enqueued_at,
             started: self.now,
-            transfer_at: self.now + work.latency,
+            transfer_at: self.now + work.latency + against,
             transferring: false,
             remaining: work.bytes,
+            share: work.share,
             rate: 0.0,
         });
     }
@@ -85,19 +101,21 @@ impl Machine {
     fn set_rates(&mut self) {
         let model = &self.model;
         let transferring = || self.active.iter().filter(|active| active.transferring);
-        let is_copying = |engine| transferring().any(|active| active.engine == engine);
+        let is_copying = |engine| self.active.iter().any(|active| active.engine == engine);
         let both_ways = is_copying(Engine::CopyToDevice) && is_copying(Engine::CopyToHost);
         let duplex = if both_ways { model.duplex } else { 1.0 };
         let kernels = || transferring().filter(|active| active.engine == Engine::Compute);
         // The multiprocessors take blocks of the most urgent kernels only, as long as there are any.
         let urgent = kernels().map(|active| active.priority).min();
-        let sharing = kernels().filter(|active| Some(active.priority) == urgent).count();
+        let sharing = kernels().filter(|active| Some(active.priority) == urgent);
+        // Together they can use all of it, or less.
+        let used = sharing.map(|active| active.share).sum::<f64>().max(1.0);
         let staging = transferring().filter(|active| active.engine == Engine::Staging).count();
         for active in &mut self.active {
             active.rate = match active.engine {
                 Engine::CopyToDevice => model.to_device * duplex,
                 Engine::CopyToHost => model.to_host * duplex,
-                Engine::Compute if Some(active.priority) == urgent => model.memory_rate / sharing as f64,
+                Engine::Compute if Some(active.priority) == urgent => model.memory_rate * active.share / used,
                 Engine::Compute => 0.0,
                 Engine::Host => model.host_memcpy,
                 Engine::Staging => model.host_memcpy / staging.max(1) as f64,

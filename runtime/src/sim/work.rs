@@ -7,6 +7,7 @@ use super::memory::{Place, Span};
 use super::model::Model;
 use super::queue::{Action, Engine, Work};
 use crate::driver::{Access, DriverResult, HostBody};
+use crate::function::volume;
 use crate::graph::{self, Node, Recording};
 
 /// An address and the memory that it must be in.
@@ -35,7 +36,7 @@ pub(super) fn copy(model: &Model, to: End, from: End, bytes: usize) -> Work {
         (Place::Device, Place::Device) => (Engine::Compute, 2.0 * bytes as f64),
     };
     let action = Action::Copy { to: to.0, from: from.0, bytes };
-    Work { engine, latency: model.copy_latency, bytes: traffic, action, fault: None }
+    Work { engine, latency: model.copy_latency, bytes: traffic, share: 1.0, action, fault: None }
 }
 
 /// What a fill accesses.
@@ -57,6 +58,7 @@ pub(super) fn fill(model: &Model, start: usize, pattern: &[u8], bytes: usize) ->
         engine: Engine::Compute,
         latency: model.launch_latency,
         bytes: bytes as f64,
+        share: 1.0,
         action: Action::Body(Box::new(body)),
         fault: None,
     }
@@ -79,11 +81,12 @@ pub(super) fn traffic(spans: &[Span]) -> f64 {
     spans.iter().map(|span| span.bytes as f64).sum()
 }
 
-pub(super) fn kernel(model: &Model, spans: &[Span], body: HostBody) -> Work {
+pub(super) fn kernel(model: &Model, spans: &[Span], share: f64, body: HostBody) -> Work {
     Work {
         engine: Engine::Compute,
         latency: model.launch_latency,
         bytes: traffic(spans),
+        share,
         action: Action::Body(body),
         fault: None,
     }
@@ -124,7 +127,8 @@ pub(super) fn planned<'a>(
             let body = bodies.next();
             let body = body.ok_or_else(|| fault::invalid_value(call, "the launch has no host body"))?;
             let spans = accessed(nodes.accesses(nodes.kernel(launched)), None);
-            let work = kernel(model, &spans, body);
+            let share = model.share(Some(volume(nodes.kernel(launched).grid)));
+            let work = kernel(model, &spans, share, body);
             (call, spans, Some(work))
         }
     };

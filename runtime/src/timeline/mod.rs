@@ -1,10 +1,16 @@
 //! [`Timeline`]: when each operation of a run began and ended.
 
+mod advice;
+mod findings;
+
 use std::time::Duration;
 
 use crate::driver::Nanos;
 use crate::plan::Plan;
 use crate::report::Report;
+use crate::sim::Spec;
+
+pub use findings::{Cause, Finding};
 
 /// When each operation of a run began and ended.
 ///
@@ -18,6 +24,8 @@ pub struct Timeline {
     pub report: Report,
     /// Whether this was worked out, not measured.
     pub predicted: bool,
+    /// The device's calibration.
+    pub spec: Spec,
     /// The streams of the run.
     pub rows: Vec<Row>,
     /// What was done, in the order in which it began.

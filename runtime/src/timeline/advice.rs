@@ -1,0 +1,128 @@
+//! What is said of a [`Cause`], and what could be done.
+
+use std::time::Duration;
+
+use super::findings::Cause;
+use super::{Engine, Timeline};
+use crate::plan::OperationKind;
+
+impl Cause {
+    /// Its name, in a few words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PageableSource => "pageable source",
+            Self::TooFewCopyThreads => "too few copy threads",
+            Self::LinkContention => "link contention",
+            Self::ChunkTooSmall => "chunk too small",
+            Self::ChunkTooLarge => "chunk too large",
+            Self::KernelTooSmall => "kernel too small to fill the device",
+            Self::NullStream => "null stream",
+            Self::OneStream => "one stream",
+            Self::HostFunction => "streams wait for a host function",
+            Self::DepthTooSmall => "depth too small",
+            Self::Carry => "chunks wait for each other",
+        }
+    }
+}
+
+impl Timeline {
+    /// A finding in words.
+    pub(super) fn advice(&self, cause: Cause, lost: Duration) -> String {
+        let share = 100.0 * lost.as_secs_f64() / self.time().as_secs_f64().max(f64::MIN_POSITIVE);
+        let (what, help) = self.words(cause);
+        format!("{} ({share:.0} % of the run): {what}; {help}", cause.name())
+    }
+
+    fn words(&self, cause: Cause) -> (String, String) {
+        let report = &self.report;
+        let gbs = |rate: f64| format!("{:.0} GB/s", rate / 1e9);
+        match cause {
+            Cause::PageableSource => {
+                let rate = report.bytes_staged as f64 / self.time().as_secs_f64().max(f64::MIN_POSITIVE);
+                let names = self.copied_hosts();
+                let what = format!("{names} in ordinary memory, staged by the CPU at {}", gbs(rate));
+                (what, "use a `PinnedBuf`".to_owned())
+            }
+            Cause::TooFewCopyThreads => {
+                let (rate, thread) = (self.spec.host_memcpy, self.spec.thread_memcpy);
+                let what = format!(
+                    "{} staged by the CPU, which copies at {}, a thread at {}",
+                    self.copied_hosts(),
+                    gbs(rate),
+                    gbs(thread)
+                );
+                let threads = self.spec.copy_threads();
+                (what, format!("let the process have {threads} cores, or use a `PinnedBuf`"))
+            }
+            Cause::LinkContention => {
+                let both = self.busy(Engine::ToDevice).min(self.busy(Engine::ToHost)) > self.time() / 4;
+                if both {
+                    let what = "copies both ways share the link".to_owned();
+                    (what, "copy less: smaller elements, `resident`, `device`".to_owned())
+                } else {
+                    let what = "copies are slower than the link was when it was measured".to_owned();
+                    (what, "see who else uses it".to_owned())
+                }
+            }
+            Cause::ChunkTooSmall => {
+                let chunk = report.chunk;
+                let each = report.enqueuing.as_secs_f64() * 1e6 / report.chunks.max(1) as f64;
+                let what = format!(
+                    "{} chunks of {chunk} items, each {each:.1} us of the host's time",
+                    report.chunks
+                );
+                (what, "`chunk = auto`, larger chunks, or `mode = graph`".to_owned())
+            }
+            Cause::ChunkTooLarge => {
+                let what =
+                    format!("{} chunks: the first comes in and the last goes out alone", report.chunks);
+                (what, "`chunk = auto`, or smaller chunks".to_owned())
+            }
+            Cause::KernelTooSmall => {
+                let least = self.spans.iter().filter(|span| span.blocks > 0).min_by_key(|span| span.blocks);
+                let of =
+                    least.map_or((0, ""), |span| (span.blocks, self.plan.operations[span.operation].text));
+                let what = format!(
+                    "`{}` has {} blocks for {} multiprocessors",
+                    of.1, of.0, self.spec.multiprocessors
+                );
+                (what, "more blocks, or a stream for each slot".to_owned())
+            }
+            Cause::NullStream => {
+                let named = self.plan.streams.iter().find(|stream| stream.null);
+                let what = format!("`{}` is the default stream", named.map_or("", |stream| stream.name));
+                (what, "write `stream s;`, one for each stage".to_owned())
+            }
+            Cause::OneStream => (
+                "stages that could overlap are on one stream".to_owned(),
+                "give each its own, or leave `on` out".to_owned(),
+            ),
+            Cause::HostFunction => {
+                let function = self.plan.operations.iter().find_map(|operation| match operation.kind {
+                    OperationKind::Host { function } => Some(function),
+                    _ => None,
+                });
+                let what = format!("streams wait for `{}` on the CPU", function.unwrap_or("then"));
+                (what, "make it quicker, or a `then`, which nothing waits for".to_owned())
+            }
+            Cause::DepthTooSmall => {
+                let what = format!("chunks wait for one of {} ring slots", report.depth);
+                (what, format!("`depth = {}`, or leave it out", report.depth + 1))
+            }
+            Cause::Carry => {
+                let what = "each chunk waits for the one before".to_owned();
+                (what, "hand on less, or later".to_owned())
+            }
+        }
+    }
+
+    /// The arguments that are copied.
+    fn copied_hosts(&self) -> String {
+        let mut names: Vec<_> = self.plan.hosts.iter().map(|host| format!("`{}`", host.name)).collect();
+        names.dedup();
+        match names.len() {
+            0 | 1 => format!("{} is", names.concat()),
+            _ => format!("{} are", names.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! [`Finding`]: what keeps a run from its limit.
+//!
+//! The limit of a run is the engine that has the most to do, busy from the beginning to the end. What goes beyond that is the
+//! time in which it waits, and the time in which it is slower than it could be. For each gap it is followed back what the next
+//! operation waited for: an operation on its stream, an event, a ring slot, or the host.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::{Engine, Span, Timeline};
+use crate::plan::{Distance, OperationKind};
+use crate::sim::Spec;
+
+/// A finding that cost less than this share of a run is not worth a word.
+const WORTH_A_WORD: f64 = 0.03;
+
+/// What is closer than this to something may come after it: an event is seen, or a launch begins, a little later.
+const SOON: Duration = Duration::from_micros(6);
+
+/// With fewer of the threads that could copy than this share of those that keep up with the link, there are too few.
+const FEW_THREADS: f64 = 0.5;
+
+/// Why a run took longer than it might have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The CPU copies between ordinary and page-locked memory, and cannot keep up with the link.
+    PageableSource,
+    /// Likewise, for want of threads that do it.
+    TooFewCopyThreads,
+    /// Copies both ways share the link, or someone else uses it too.
+    LinkContention,
+    /// What each chunk costs, in the host's calls or before an engine begins, is too much for the bytes that are in it.
+    ChunkTooSmall,
+    /// The first chunk takes long to come in and the last one to go out, while nothing else is at work.
+    ChunkTooLarge,
+    /// A kernel has fewer blocks than the device has multiprocessors.
+    KernelTooSmall,
+    /// What could overlap is on the default stream, where one thing comes after the other.
+    NullStream,
+    /// What could overlap is on one stream.
+    OneStream,
+    /// Streams wait for a function on the CPU.
+    HostFunction,
+    /// The next chunk waits for a ring slot.
+    DepthTooSmall,
+    /// Each chunk waits for what the one before hands on.
+    Carry,
+}
+
+/// One thing that keeps a run from its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What it is.
+    pub cause: Cause,
+    /// How much shorter the run would have been without it, more or less.
+    pub lost: Duration,
+    /// What it is about, and what could be done.
+    text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Timeline {
+    /// When an engine was busy, all its operations together: what overlaps counts once.
+    pub fn busy(&self, engine: Engine) -> Duration {
+        let (mut busy, mut until) = (Duration::ZERO, Duration::ZERO);
+        // They are sorted by their beginning.
+        for span in self.spans.iter().filter(|span| span.engine == engine) {
+            busy += span.end.saturating_sub(span.start.max(until));
+            until = until.max(span.end);
+        }
+        busy
+    }
+
+    /// The engine that was busy longest; `None` if nothing was done.
+    pub fn bottleneck(&self) -> Option<Engine> {
+        let engines = [Engine::ToDevice, Engine::Compute, Engine::ToHost, Engine::Host];
+        let used = engines.into_iter().filter(|&engine| self.busy(engine) > Duration::ZERO);
+        used.max_by_key(|&engine| self.busy(engine))
+    }
+
+    /// What keeps the run from its limit, what costs most first. What costs less than 3 % of the run is left out.
+    pub fn findings(&self) -> Vec<Finding> {
+        let lost = self.losses();
+        let worth = self.time().mul_f64(WORTH_A_WORD);
+        let mut found: Vec<_> = lost
+            .into_iter()
+            .filter(|(_, lost)| *lost > worth && !lost.is_zero())
+            .map(|(cause, lost)| Finding { cause, lost, text: self.advice(cause, lost) })
+            .collect();
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
+        found
+    }
+
+    /// What each cause has cost.
+    pub(super) fn losses(&self) -> BTreeMap<Cause, Duration> {
+        let mut lost = BTreeMap::new();
+        let Some(engine) = self.bottleneck() else { return lost };
+        let mut add = |cause, time: Duration| *lost.entry(cause).or_insert(Duration::ZERO) += time;
+        self.waiting(engine, &mut add);
+        self.working(engine, &mut add);
+        lost
+    }
+
+    /// The time in which the engine waits.
+    fn waiting(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
+        let past = Past::new(self);
+        let mut free = Duration::ZERO;
+        for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
+            if span.start > free {
+                self.blame(&past, index, free, span.start, None, add);
+            }
+            free = free.max(span.end);
+        }
+        // What comes after its last operation is for the last chunk.
+        let after = self.time().saturating_sub(free);
+        if self.staging_binds(free) {
+            add(self.staging(), after);
+        } else {
+            add(self.end(), after);
+        }
+    }
+
+    /// Whether what follows the last operation is mostly copied by the CPU.
+    fn staging_binds(&self, free: Duration) -> bool {
+        let last = self.spans.iter().map(|span| span.end).max().unwrap_or_default();
+        self.report.bytes_staged > 0 && self.time().saturating_sub(last) > last.saturating_sub(free)
+    }
+
+    /// Who is to blame that a span did not begin between `from` and `to`. `known`: whoever is already, further on.
+    fn blame(
+        &self,
+        past: &Past,
+        index: usize,
+        from: Duration,
+        to: Duration,
+        known: Option<Cause>,
+        add: &mut impl FnMut(Cause, Duration),
+    ) {
+        let span = &self.spans[index];
+        let Some((before, link)) = past.constraint(self, index) else {
+            // Nothing on the device.
+            let late = span.enqueued.clamp(from, to);
+            add(known.unwrap_or_else(|| self.host()), late.saturating_sub(from));
+            let rest = if self.is_staged(span) { self.staging() } else { self.end() };
+            add(known.unwrap_or(rest), to.saturating_sub(late));
+            return;
+        };
+        let earlier = &self.spans[before];
+        if span.enqueued > earlier.end + SOON && span.enqueued > from {
+            let late = span.enqueued.min(to);
+            let since = earlier.end.max(from);
+            add(known.unwrap_or_else(|| self.host()), late.saturating_sub(since));
+        } else if to > earlier.end.max(from) {
+            let rest = to.saturating_sub(earlier.end.max(from));
+            let cause =
+                if rest > SOON && self.is_staged(span) { self.staging() } else { Cause::ChunkTooSmall };
+            add(known.unwrap_or(cause), rest);
+        }
+        if earlier.end <= from {
+            return;
+        }
+        let known = known.or(match link {
+            Link::Stream if self.plan.streams[self.rows[span.row].stream].null => Some(Cause::NullStream),
+            Link::Stream if earlier.engine != span.engine => Some(Cause::OneStream),
+            Link::Slot => Some(Cause::DepthTooSmall),
+            Link::Previous => Some(Cause::Carry),
+            Link::Stream | Link::Chunk => None,
+        });
+        let begun = earlier.start.max(from);
+        let busy = earlier.end.min(to).saturating_sub(begun);
+        let cause = match earlier.engine {
+            Engine::Host => Cause::HostFunction,
+            _ => known.unwrap_or_else(|| self.end()),
+        };
+        add(cause, busy);
+        if begun > from {
+            self.blame(past, before, from, begun, known, add);
+        }
+    }
+
+    /// The time in which the engine is slower than it could be.
+    fn working(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
+        let Spec { to_device, to_host, copy_latency, multiprocessors, .. } = self.spec;
+        let spans = self.spans.iter().filter(|span| span.engine == engine);
+        match engine {
+            Engine::ToDevice | Engine::ToHost => {
+                let rate = if engine == Engine::ToDevice { to_device } else { to_host };
+                for span in spans {
+                    let alone = if rate > 0.0 { span.bytes as f64 / rate } else { 0.0 };
+                    let alone = Duration::try_from_secs_f64(alone).unwrap_or_default();
+                    let beyond = span.time().saturating_sub(alone);
+                    let latency = beyond.min(copy_latency);
+                    add(Cause::ChunkTooSmall, latency);
+                    add(Cause::LinkContention, beyond - latency);
+                }
+            }
+            Engine::Compute => {
+                for span in spans {
+                    let blocks = span.blocks;
+                    if (1..u64::from(multiprocessors)).contains(&blocks) {
+                        let idle = 1.0 - blocks as f64 / f64::from(multiprocessors);
+                        add(Cause::KernelTooSmall, span.time().mul_f64(idle));
+                    }
+                }
+            }
+            Engine::Host => spans.for_each(|span| {
+                if matches!(self.plan.operations[span.operation].kind, OperationKind::Host { .. }) {
+                    add(Cause::HostFunction, span.time());
+                }
+            }),
+        }
+    }
+
+    fn is_staged(&self, span: &Span) -> bool {
+        self.report.bytes_staged > 0 && matches!(span.engine, Engine::ToDevice | Engine::ToHost)
+    }
+
+    /// What it is if the host is late.
+    fn host(&self) -> Cause {
+        if self.report.bytes_staged > 0 { self.staging() } else { Cause::ChunkTooSmall }
+    }
+
+    /// What it is if the engine waits at an end.
+    fn end(&self) -> Cause {
+        Cause::ChunkTooLarge
+    }
+
+    /// Why staging is slow.
+    fn staging(&self) -> Cause {
+        let Spec { host_memcpy, thread_memcpy, .. } = self.spec;
+        let threads = if thread_memcpy > 0.0 { host_memcpy / thread_memcpy } else { f64::INFINITY };
+        let enough = self.spec.copy_threads() as f64;
+        if threads < FEW_THREADS * enough { Cause::TooFewCopyThreads } else { Cause::PageableSource }
+    }
+}
+
+/// What ties a span to an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// They are on one stream.
+    Stream,
+    /// An event of the same chunk.
+    Chunk,
+    /// An event of the chunk before.
+    Previous,
+    /// An event of the chunk that had the ring slot.
+    Slot,
+}
+
+/// Where to find what came before.
+struct Past {
+    /// For each span the one before it on its stream.
+    before: Vec<Option<usize>>,
+    /// For each operation of a chunk its last span.
+    last: BTreeMap<(usize, usize), usize>,
+}
+
+impl Past {
+    fn new(timeline: &Timeline) -> Self {
+        let mut on_row = vec![None; timeline.rows.len()];
+        let mut before = Vec::with_capacity(timeline.spans.len());
+        let mut last = BTreeMap::new();
+        for (index, span) in timeline.spans.iter().enumerate() {
+            before.push(on_row.get_mut(span.row).and_then(|row| row.replace(index)));
+            last.insert((span.operation, span.chunk), index);
+        }
+        Self { before, last }
+    }
+
+    /// What a span had to wait for longest, if that was on the device.
+    fn constraint(&self, timeline: &Timeline, index: usize) -> Option<(usize, Link)> {
+        let span = &timeline.spans[index];
+        let depth = timeline.report.depth;
+        let waits = timeline.plan.waits.iter().filter(|wait| wait.operation == span.operation);
+        let waited = waits.filter_map(|wait| {
+            let (back, link) = match wait.distance {
+                Distance::Same => (0, Link::Chunk),
+                Distance::Previous => (1, Link::Previous),
+                Distance::Reuse => (depth, Link::Slot),
+            };
+            let operation = timeline.plan.events[wait.event].operation;
+            let chunk = span.chunk.checked_sub(back)?;
+            // An event covers all that its stream had before it.
+            let covered = (0..=operation).rev().find_map(|earlier| {
+                let same =
+                    timeline.plan.operations[earlier].stream == timeline.plan.operations[operation].stream;
+                self.last.get(&(earlier, chunk)).filter(|_| same)
+            })?;
+            Some((*covered, link))
+        });
+        let stream = self.before[index].map(|before| (before, Link::Stream));
+        let earlier = waited.chain(stream).filter(|(before, _)| *before < index);
+        earlier.max_by_key(|(before, _)| timeline.spans[*before].end)
+    }
+}
