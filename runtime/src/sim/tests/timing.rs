@@ -13,6 +13,7 @@ fn round() -> Spec {
     let mut spec = Spec::h200();
     (spec.to_device, spec.to_host, spec.duplex, spec.memory_rate) = (1e9, 1e9, 0.5, 10e9);
     spec.copy_latency = Duration::from_nanos(100);
+    spec.duplex_latency = Duration::from_nanos(50);
     spec.launch_latency = Duration::from_nanos(200);
     spec.event_latency = Duration::from_nanos(50);
     spec.host_call = Duration::from_nanos(10);
@@ -77,11 +78,11 @@ fn both_directions_slow_each_other_down() {
     rig.up(up, tag(0, 0), a, from).unwrap();
     rig.down(down, tag(1, 0), to, b).unwrap();
     rig.sync(down).unwrap();
-    // The upload moves bytes from 110 on, the download from 120 on: 10 bytes alone, 1990 at half rate until 4100. The
-    // download has 10 left then, at full rate.
-    assert_close(rig.clock(), 4110.0);
+    // The upload moves its bytes from 110 on, all of them at half rate, until 4110. The download begins against it and moves
+    // bytes from 170 on; it has 30 left at 4110, at full rate.
+    assert_close(rig.clock(), 4140.0);
     rig.sync(up).unwrap();
-    assert_close(rig.clock(), 4110.0);
+    assert_close(rig.clock(), 4140.0);
 }
 
 #[test]
