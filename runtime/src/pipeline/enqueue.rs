@@ -58,7 +58,7 @@ impl<'r> Operation<'r> {
             Ok(()) => {
                 if let Some(profiler) = self.run.profiler() {
                     let what = What::new(Engine::Compute, self.bytes_used());
-                    self.check(profiler.close_routine(self.stream, self.tag(), what))?;
+                    profiler.close(self.stream, self.tag(), what);
                 }
                 self.direct(|stream| self.waited_for(stream))
             }

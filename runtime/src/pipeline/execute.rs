@@ -115,8 +115,9 @@ impl Call<'_, '_> {
         let recorder = recorder.map(RefCell::new);
 
         if profiles {
-            let operations = cut.chunks().saturating_mul(plan.operations.len());
-            profile::prepare(&mut pipeline.timing, &pipeline.device, operations)
+            let each = plan.operations.len() + plan.events.len();
+            let events = cut.chunks().saturating_mul(each);
+            profile::prepare(&mut pipeline.timing, &pipeline.device, events)
                 .map_err(|error| explain(plan, error))?;
         }
         let start = pipeline.device.driver().clock();
@@ -133,7 +134,8 @@ impl Call<'_, '_> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&self.shared)?;
             body(&run)?;
-            run.finish()
+            run.finish()?;
+            run.close_profile()
         }));
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;

@@ -1,15 +1,20 @@
-//! [`Profiler`]: events around each operation of a run, so that it is known when it began and ended.
+//! [`Profiler`]: when each operation of a run began and ended, by events.
 //!
-//! The operations are enqueued on the streams that they have anyway, with the waits that they have anyway: an event that is
-//! recorded holds nobody up. The events are kept from run to run.
+//! The operations are enqueued on the streams that they have anyway, with the waits that they have anyway. An event that tells
+//! the time costs the copy engines and the multiprocessors microseconds, so there are as few as can be: the plan's own
+//! events tell it too, and an operation that none of them follows has one of its own, before whatever comes next on its
+//! stream. When an operation began needs none: it is when the last of what it had to wait for was done. The events are kept
+//! from run to run.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::queue::{Numbered, What};
 use crate::device::Device;
-use crate::driver::{DriverResult, Nanos, RawStream, Tag};
+use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::memory::NO_OPERATION;
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
 
@@ -22,26 +27,51 @@ pub(super) type Pool = Vec<Event>;
 /// Times what a run enqueues.
 pub(super) struct Profiler {
     device: Device,
-    pool: RefCell<Pool>,
     /// Recorded before everything else, when the device had nothing to do.
     base: Event,
     /// When that was by the host's clock, since the run began.
-    base_at: Duration,
+    base_at: Nanos,
     began: Duration,
+    enqueued: RefCell<Enqueued>,
+}
+
+#[derive(Default)]
+struct Enqueued {
+    pool: Pool,
     /// What was enqueued and not yet looked at, oldest first.
-    pending: RefCell<VecDeque<Pending>>,
-    timed: RefCell<Vec<Timed>>,
-    /// The beginning of a routine that is enqueueing.
-    open: RefCell<Option<Event>>,
+    pending: VecDeque<Pending>,
+    /// How many were looked at.
+    read: usize,
+    timed: Vec<Timed>,
+    /// By stream.
+    lanes: Vec<Lane>,
+    /// Of the plan's events, by number, the latest record.
+    events: Vec<Option<Rc<Stamp>>>,
+}
+
+/// What is known of a stream.
+#[derive(Default, Clone)]
+struct Lane {
+    /// The number of its last operation, as long as nothing tells when that ends.
+    open: Option<usize>,
+    /// What the next operation comes after.
+    after: Vec<Rc<Stamp>>,
 }
 
 struct Pending {
-    begin: Event,
-    end: Event,
     what: What,
     stream: usize,
     tag: Tag,
-    enqueued: Duration,
+    enqueued: Nanos,
+    after: Vec<Rc<Stamp>>,
+    end: Option<Rc<Stamp>>,
+}
+
+/// An event that was recorded once.
+struct Stamp {
+    event: Event,
+    /// When that was, once it was asked.
+    at: Cell<Option<Nanos>>,
 }
 
 /// One operation, with times since the run began.
@@ -56,10 +86,9 @@ pub(super) struct Timed {
     pub(super) end: Nanos,
 }
 
-/// Has events for so many operations.
-pub(super) fn prepare(pool: &mut Pool, device: &Device, operations: usize) -> DriverResult<()> {
-    let wanted = operations.saturating_mul(2).saturating_add(2).min(MOST);
-    while pool.len() < wanted {
+/// Has events for so many operations and records.
+pub(super) fn prepare(pool: &mut Pool, device: &Device, events: usize) -> DriverResult<()> {
+    while pool.len() < events.saturating_add(1).min(MOST) {
         pool.push(Event::with_timing(device)?);
     }
     Ok(())
@@ -79,21 +108,20 @@ impl Profiler {
         };
         if let Some(first) = first {
             // SAFETY: both are live for as long as the run, which waits for the stream.
-            unsafe { device.driver().record(base.raw, first.raw, crate::memory::NO_OPERATION)? };
+            unsafe { device.driver().record(base.raw, first.raw, NO_OPERATION)? };
         }
-        Ok(Self {
-            device: device.clone(),
-            pool: RefCell::new(pool),
-            base,
-            base_at: device.driver().clock().saturating_sub(began),
-            began,
-            pending: RefCell::default(),
-            timed: RefCell::default(),
-            open: RefCell::default(),
-        })
+        let enqueued = RefCell::new(Enqueued { pool, ..Enqueued::default() });
+        let mut new = Self { device: device.clone(), base, base_at: 0.0, began, enqueued };
+        new.base_at = new.now();
+        Ok(new)
     }
 
-    /// Enqueues something, and events before and after it.
+    /// The host's clock, since the run began.
+    fn now(&self) -> Nanos {
+        self.device.driver().clock().saturating_sub(self.began).as_secs_f64() * 1e9
+    }
+
+    /// Enqueues an operation.
     pub(super) fn time(
         &self,
         stream: Numbered<RawStream>,
@@ -101,85 +129,167 @@ impl Profiler {
         what: What,
         enqueue: impl FnOnce() -> DriverResult<()>,
     ) -> DriverResult<()> {
-        let begin = self.record(stream, tag)?;
+        self.open(stream, tag)?;
         enqueue()?;
-        self.close(stream, tag, what, begin)
+        self.close(stream, tag, what);
+        Ok(())
     }
 
-    /// A routine is about to enqueue what it likes.
+    /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
-        *self.open.borrow_mut() = Some(self.record(stream, tag)?);
+        if self.enqueued.borrow_mut().lane(stream.number).open.is_none() {
+            return Ok(());
+        }
+        let stamp = self.stamp(stream, tag)?;
+        self.enqueued.borrow_mut().ends(stream.number, &stamp);
         Ok(())
     }
 
     /// It has.
-    pub(super) fn close_routine(
-        &self,
-        stream: Numbered<RawStream>,
-        tag: Tag,
-        what: What,
-    ) -> DriverResult<()> {
-        match self.open.take() {
-            Some(begin) => self.close(stream, tag, what, begin),
-            None => Ok(()),
-        }
+    pub(super) fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
+        let enqueued = self.now();
+        let mut all = self.enqueued.borrow_mut();
+        let number = all.read + all.pending.len();
+        let lane = all.lane(stream.number);
+        lane.open = Some(number);
+        let after = std::mem::take(&mut lane.after);
+        all.pending.push_back(Pending { what, stream: stream.number, tag, enqueued, after, end: None });
     }
 
-    fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What, begin: Event) -> DriverResult<()> {
-        let end = self.record(stream, tag)?;
-        let enqueued = self.device.driver().clock().saturating_sub(self.began);
-        let pending = Pending { begin, end, what, stream: stream.number, tag, enqueued };
-        self.pending.borrow_mut().push_back(pending);
+    /// Records one of the plan's events.
+    pub(super) fn record(
+        &self,
+        event: Numbered<RawEvent>,
+        stream: Numbered<RawStream>,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let stamp = self.stamp(stream, tag)?;
+        let mut all = self.enqueued.borrow_mut();
+        all.ends(stream.number, &stamp);
+        if all.events.len() <= event.number {
+            all.events.resize(event.number + 1, None);
+        }
+        all.events[event.number] = Some(stamp);
         Ok(())
     }
 
-    fn record(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<Event> {
+    /// Has a stream wait for the latest record of one of the plan's events.
+    pub(super) fn wait(
+        &self,
+        stream: Numbered<RawStream>,
+        event: Numbered<RawEvent>,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let recorded = self.enqueued.borrow().events.get(event.number).cloned().flatten();
+        let Some(stamp) = recorded else { return Ok(()) };
+        self.open(stream, tag)?;
+        // SAFETY: both are live: the stream as long as the run, the event because it was just found.
+        unsafe { self.device.driver().wait(stream.raw, stamp.event.raw, tag)? };
+        self.enqueued.borrow_mut().lane(stream.number).after.push(stamp);
+        Ok(())
+    }
+
+    /// Everything is enqueued: has each stream's last operation tell when it ends.
+    pub(super) fn close_all(&self, streams: &[Stream]) -> DriverResult<()> {
+        for (number, stream) in streams.iter().enumerate() {
+            self.open(Numbered { raw: stream.raw, number }, NO_OPERATION)?;
+        }
+        Ok(())
+    }
+
+    /// Records an event that was not in use.
+    fn stamp(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<Rc<Stamp>> {
         let event = self.event()?;
         // SAFETY: the stream lives as long as the run. An event may be destroyed at any time: the driver waits.
         unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
-        Ok(event)
+        Ok(Rc::new(Stamp { event, at: Cell::new(None) }))
     }
 
     fn event(&self) -> DriverResult<Event> {
-        if let Some(event) = self.pool.borrow_mut().pop() {
+        let mut all = self.enqueued.borrow_mut();
+        if let Some(event) = all.pool.pop() {
             return Ok(event);
         }
-        let mut pending = self.pending.borrow_mut();
-        if pending.front().is_some_and(|oldest| oldest.end.is_complete().unwrap_or(false))
-            && let Some(oldest) = pending.pop_front()
+        // As many as are needed now, so that no time is lost over those that are not complete.
+        while all.pool.is_empty()
+            && all.pending.front().is_some_and(Pending::is_over)
+            && let Some(oldest) = all.pending.pop_front()
         {
-            let (timed, events) = self.read(oldest)?;
-            self.timed.borrow_mut().push(timed);
-            let [event, other] = events;
-            self.pool.borrow_mut().push(other);
-            return Ok(event);
+            all.read += 1;
+            self.read(&mut all, oldest)?;
         }
-        Event::with_timing(&self.device)
+        match all.pool.pop() {
+            Some(event) => Ok(event),
+            None => Event::with_timing(&self.device),
+        }
     }
 
-    /// When it was, and the events, which are free.
-    fn read(&self, pending: Pending) -> DriverResult<(Timed, [Event; 2])> {
-        let Pending { begin, end, what, stream, tag, enqueued } = pending;
-        let base_at = self.base_at.as_secs_f64() * 1e9;
-        let at =
-            |event: &Event| -> DriverResult<Nanos> { Ok((base_at + self.base.elapsed(event)?).max(0.0)) };
-        let (start, until) = (at(&begin)?, at(&end)?);
-        let enqueued = enqueued.as_secs_f64() * 1e9;
-        Ok((Timed { what, stream, tag, enqueued, start, end: until.max(start) }, [begin, end]))
+    /// When an operation was; what is free of its events is in the pool again.
+    fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
+        let Pending { what, stream, tag, enqueued, after, end } = pending;
+        let mut start = enqueued;
+        for stamp in after {
+            start = start.max(self.at(&stamp)?);
+            all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
+        }
+        let Some(stamp) = end else { return Ok(()) };
+        let end = self.at(&stamp)?;
+        all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
+        // By the host's clock it may have been enqueued a little later than it was done.
+        all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end });
+        Ok(())
+    }
+
+    /// When an event was complete.
+    fn at(&self, stamp: &Stamp) -> DriverResult<Nanos> {
+        if let Some(at) = stamp.at.get() {
+            return Ok(at);
+        }
+        let at = (self.base_at + self.base.elapsed(&stamp.event)?).max(0.0);
+        stamp.at.set(Some(at));
+        Ok(at)
     }
 
     /// When everything was, and the events. The device is done with all of it.
     pub(super) fn finish(self) -> DriverResult<(Vec<Timed>, Pool)> {
-        let mut timed = self.timed.take();
-        let mut pool = self.pool.take();
-        for pending in self.pending.take() {
-            let (one, events) = self.read(pending)?;
-            timed.push(one);
-            pool.extend(events);
+        let mut all = self.enqueued.take();
+        all.lanes.clear();
+        all.events.clear();
+        for pending in std::mem::take(&mut all.pending) {
+            self.read(&mut all, pending)?;
         }
+        let Enqueued { mut timed, mut pool, .. } = all;
         pool.push(self.base);
         one_at_a_time(&mut timed);
         Ok((timed, pool))
+    }
+}
+
+impl Enqueued {
+    fn lane(&mut self, stream: usize) -> &mut Lane {
+        if self.lanes.len() <= stream {
+            self.lanes.resize(stream + 1, Lane::default());
+        }
+        &mut self.lanes[stream]
+    }
+
+    /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
+    fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
+        let read = self.read;
+        let Some(open) = self.lane(stream).open.take() else { return };
+        if let Some(pending) = open.checked_sub(read).and_then(|index| self.pending.get_mut(index)) {
+            pending.end = Some(Rc::clone(stamp));
+        }
+        self.lane(stream).after.push(Rc::clone(stamp));
+    }
+}
+
+impl Pending {
+    /// Whether the device is known to be done with it.
+    fn is_over(&self) -> bool {
+        self.end
+            .as_ref()
+            .is_some_and(|end| end.at.get().is_some() || end.event.is_complete().unwrap_or(false))
     }
 }
 

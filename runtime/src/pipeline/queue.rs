@@ -64,9 +64,8 @@ impl Queue<'_> {
     ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) | Self::Timed(driver, _) => unsafe {
-                driver.record(event.raw, stream.raw, tag)
-            },
+            Self::Streams(driver) => unsafe { driver.record(event.raw, stream.raw, tag) },
+            Self::Timed(_, profiler) => profiler.record(event, stream, tag),
             Self::Model(model) => model.borrow_mut().record(event.number, stream.number, tag),
             Self::Graph(recorder) => {
                 recorder.borrow_mut().record(event.number, stream.number);
@@ -85,9 +84,8 @@ impl Queue<'_> {
     ) -> DriverResult<()> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Streams(driver) | Self::Timed(driver, _) => unsafe {
-                driver.wait(stream.raw, event.raw, tag)
-            },
+            Self::Streams(driver) => unsafe { driver.wait(stream.raw, event.raw, tag) },
+            Self::Timed(_, profiler) => profiler.wait(stream, event, tag),
             Self::Model(model) => model.borrow_mut().wait(stream.number, event.number, tag),
             Self::Graph(recorder) => {
                 recorder.borrow_mut().wait(stream.number, event.number);

@@ -232,6 +232,12 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Everything is enqueued: has what times it know when the last operations end.
+    pub(super) fn close_profile(&self) -> Result<()> {
+        let Some(profiler) = self.profiler() else { return Ok(()) };
+        profiler.close_all(self.streams.all()).map_err(|error| explain(self.plan, error))
+    }
+
     /// The event object of a ring slot.
     #[inline]
     pub(super) fn event(&self, EventKey(event): EventKey, slot: usize) -> Numbered<RawEvent> {

@@ -16,7 +16,7 @@ use crate::sim::Spec;
 const WORTH_A_WORD: f64 = 0.03;
 
 /// What is closer than this to something may come after it: an event is seen, or a launch begins, a little later.
-const SOON: Duration = Duration::from_micros(6);
+const SOON: Duration = Duration::from_micros(2);
 
 /// With fewer of the threads that could copy than this share of those that keep up with the link, there are too few.
 const FEW_THREADS: f64 = 0.5;
@@ -115,7 +115,7 @@ impl Timeline {
         let mut free = Duration::ZERO;
         for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
             if span.start > free {
-                self.blame(&past, index, free, span.start, None, add);
+                self.blame(&past, index, free, span.start, add);
             }
             free = free.max(span.end);
         }
@@ -124,7 +124,7 @@ impl Timeline {
         if self.staging_binds(free) {
             add(self.staging(), after);
         } else {
-            add(self.end(), after);
+            add(Cause::ChunkTooLarge, after);
         }
     }
 
@@ -134,55 +134,78 @@ impl Timeline {
         self.report.bytes_staged > 0 && self.time().saturating_sub(last) > last.saturating_sub(free)
     }
 
-    /// Who is to blame that a span did not begin between `from` and `to`. `known`: whoever is already, further on.
+    /// Who is to blame that a span did not begin between `from` and `to`.
+    ///
+    /// It is followed back what it waited for, and what that waited for, to what was at work at `from`. Where something on that
+    /// way need not have been waited for at all, such as a ring slot, or came late, it is to blame for all of it.
     fn blame(
         &self,
         past: &Past,
         index: usize,
         from: Duration,
         to: Duration,
-        known: Option<Cause>,
         add: &mut impl FnMut(Cause, Duration),
     ) {
-        let span = &self.spans[index];
-        let Some((before, link)) = past.constraint(self, index) else {
-            // Nothing on the device.
-            let late = span.enqueued.clamp(from, to);
-            add(known.unwrap_or_else(|| self.host()), late.saturating_sub(from));
-            let rest = if self.is_staged(span) { self.staging() } else { self.end() };
-            add(known.unwrap_or(rest), to.saturating_sub(late));
-            return;
-        };
-        let earlier = &self.spans[before];
-        if span.enqueued > earlier.end + SOON && span.enqueued > from {
-            let late = span.enqueued.min(to);
-            let since = earlier.end.max(from);
-            add(known.unwrap_or_else(|| self.host()), late.saturating_sub(since));
-        } else if to > earlier.end.max(from) {
-            let rest = to.saturating_sub(earlier.end.max(from));
-            let cause =
-                if rest > SOON && self.is_staged(span) { self.staging() } else { Cause::ChunkTooSmall };
-            add(known.unwrap_or(cause), rest);
+        let (mut index, mut to) = (index, to);
+        let mut root = None;
+        let (mut at_work, mut late, mut latencies) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        loop {
+            let span = &self.spans[index];
+            let constraint = past.constraint(self, index);
+            // From then on nothing on the device was in the way.
+            let free = constraint.map_or(Duration::ZERO, |(before, _)| self.spans[before].end);
+            let is_late = span.enqueued > free + if constraint.is_some() { SOON } else { Duration::ZERO };
+            if is_late && constraint.is_some() {
+                root = root.max(Some((Rank::Host, self.host())));
+            }
+            let free = free.clamp(from, to);
+            let there = if is_late { span.enqueued.clamp(free, to) } else { free };
+            late += there - free;
+            let rest = to - there;
+            let waits_for_the_cpu = self.is_staged(span) && (rest > SOON || constraint.is_none());
+            if waits_for_the_cpu {
+                add(self.staging(), rest);
+            } else {
+                latencies += rest;
+            }
+            let Some((before, link)) = constraint else { break };
+            let earlier = &self.spans[before];
+            root = root.max(if is_late { None } else { self.link(span, earlier, link) });
+            if earlier.end <= from {
+                break;
+            }
+            let begun = earlier.start.max(from);
+            let busy = earlier.end.min(to).saturating_sub(begun);
+            match earlier.engine {
+                Engine::Host => add(Cause::HostFunction, busy),
+                Engine::ToDevice | Engine::Compute | Engine::ToHost => at_work += busy,
+            }
+            (index, to) = (before, begun);
         }
-        if earlier.end <= from {
-            return;
+        add(self.host(), late);
+        match root {
+            Some((_, cause)) => add(cause, at_work + latencies),
+            // Before its first operation it has to wait. Later another engine has a little more to do.
+            None if from.is_zero() => add(Cause::ChunkTooLarge, at_work + latencies),
+            None => add(Cause::ChunkTooSmall, latencies),
         }
-        let known = known.or(match link {
-            Link::Stream if self.plan.streams[self.rows[span.row].stream].null => Some(Cause::NullStream),
-            Link::Stream if earlier.engine != span.engine => Some(Cause::OneStream),
-            Link::Slot => Some(Cause::DepthTooSmall),
-            Link::Previous => Some(Cause::Carry),
+    }
+
+    /// Whether what ties a span to an earlier one could be otherwise.
+    fn link(&self, span: &Span, earlier: &Span, link: Link) -> Option<(Rank, Cause)> {
+        let slot = (Rank::Slot, Cause::DepthTooSmall);
+        match link {
+            Link::Previous => Some((Rank::Carry, Cause::Carry)),
+            Link::Stream if self.plan.streams[self.rows[span.row].stream].null => {
+                Some((Rank::Stream, Cause::NullStream))
+            }
+            // Of a stream that is one slot's, the slot is waited for.
+            Link::Stream if self.rows[span.row].slot.is_some() => {
+                (span.chunk != earlier.chunk).then_some(slot)
+            }
+            Link::Stream if earlier.engine != span.engine => Some((Rank::Stream, Cause::OneStream)),
+            Link::Slot => Some(slot),
             Link::Stream | Link::Chunk => None,
-        });
-        let begun = earlier.start.max(from);
-        let busy = earlier.end.min(to).saturating_sub(begun);
-        let cause = match earlier.engine {
-            Engine::Host => Cause::HostFunction,
-            _ => known.unwrap_or_else(|| self.end()),
-        };
-        add(cause, busy);
-        if begun > from {
-            self.blame(past, before, from, begun, known, add);
         }
     }
 
@@ -203,11 +226,14 @@ impl Timeline {
                 }
             }
             Engine::Compute => {
+                let mut until = Duration::ZERO;
                 for span in spans {
-                    let blocks = span.blocks;
-                    if (1..u64::from(multiprocessors)).contains(&blocks) {
-                        let idle = 1.0 - blocks as f64 / f64::from(multiprocessors);
-                        add(Cause::KernelTooSmall, span.time().mul_f64(idle));
+                    // What another one shares counts once.
+                    let time = span.end.saturating_sub(span.start.max(until));
+                    until = until.max(span.end);
+                    if (1..u64::from(multiprocessors)).contains(&span.blocks) {
+                        let idle = 1.0 - span.blocks as f64 / f64::from(multiprocessors);
+                        add(Cause::KernelTooSmall, time.mul_f64(idle));
                     }
                 }
             }
@@ -228,11 +254,6 @@ impl Timeline {
         if self.report.bytes_staged > 0 { self.staging() } else { Cause::ChunkTooSmall }
     }
 
-    /// What it is if the engine waits at an end.
-    fn end(&self) -> Cause {
-        Cause::ChunkTooLarge
-    }
-
     /// Why staging is slow.
     fn staging(&self) -> Cause {
         let Spec { host_memcpy, thread_memcpy, .. } = self.spec;
@@ -240,6 +261,16 @@ impl Timeline {
         let enough = self.spec.copy_threads() as f64;
         if threads < FEW_THREADS * enough { Cause::TooFewCopyThreads } else { Cause::PageableSource }
     }
+}
+
+/// Which of several things on the way is to blame. More ring slots do not help where a stream has one thing after the other, and
+/// nothing helps where chunks wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Host,
+    Slot,
+    Stream,
+    Carry,
 }
 
 /// What ties a span to an earlier one.

@@ -1,6 +1,7 @@
 //! [`Timeline`]: when each operation of a run began and ended.
 
 mod advice;
+mod compare;
 mod findings;
 
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::plan::Plan;
 use crate::report::Report;
 use crate::sim::Spec;
 
+pub use compare::Comparison;
 pub use findings::{Cause, Finding};
 
 /// When each operation of a run began and ended.

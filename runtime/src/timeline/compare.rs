@@ -1,0 +1,137 @@
+//! [`Comparison`]: one timeline against another, a prediction against what was measured.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{Cause, Engine, Finding, Timeline};
+
+/// What makes this share of a difference is named.
+const WORTH_A_WORD: f64 = 0.03;
+
+/// An engine's own rate has changed by this share.
+const CHANGED: f64 = 0.1;
+
+/// One timeline against another: how they differ, and why. `Display` prints it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The pipeline's name.
+    pub pipeline: &'static str,
+    /// Whether the one that is compared with the other was worked out, and whether the other one was.
+    pub predicted: [bool; 2],
+    /// How long each took.
+    pub time: [Duration; 2],
+    /// How long each engine was busy in each. Those that neither used are left out.
+    pub engines: Vec<(Engine, [Duration; 2])>,
+    /// What one of them has lost more by than the other, what makes most of the difference first: the causes of the gap.
+    pub causes: Vec<(Cause, Duration)>,
+    /// What keeps the slower one from its limit.
+    pub findings: Vec<Finding>,
+}
+
+impl Timeline {
+    /// Compares this timeline, usually a prediction, with another one of the same pipeline, usually measured.
+    ///
+    /// ```
+    /// # use thalweg::prelude::*;
+    /// # use thalweg_kernels::saxpy;
+    /// # stream_pipeline! {
+    /// #     pipeline Saxpy {
+    /// #         param a: f32;
+    /// #         input x: [f32];
+    /// #         inout y: [f32];
+    /// #         stage load { copy x -> dx; copy y -> dy; }
+    /// #         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+    /// #         stage store { copy dy -> y; }
+    /// #         chunk c = auto;
+    /// #     }
+    /// # }
+    /// let device = Device::simulated(Spec::default());
+    /// let (x, mut y) = (vec![1.0; 1 << 20], vec![2.0; 1 << 20]);
+    /// let mut saxpy = Saxpy::new(&device)?;
+    /// let predicted = saxpy.predict(3.0, &x, &mut y)?;
+    /// let measured = saxpy.profile(3.0, &x, &mut y)?;
+    /// println!("{}", predicted.compare(&measured));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn compare(&self, other: &Self) -> Comparison {
+        let engines = [Engine::ToDevice, Engine::Compute, Engine::ToHost, Engine::Host];
+        let busy = engines.map(|engine| (engine, [self.busy(engine), other.busy(engine)]));
+        let used = busy.into_iter().filter(|(_, busy)| busy.iter().any(|busy| !busy.is_zero()));
+        let slower = if other.time() >= self.time() { other } else { self };
+        Comparison {
+            pipeline: self.plan.pipeline,
+            predicted: [self.predicted, other.predicted],
+            time: [self.time(), other.time()],
+            engines: used.collect(),
+            causes: causes(self, other),
+            findings: slower.findings(),
+        }
+    }
+}
+
+/// What the slower of two has lost more by.
+fn causes(one: &Timeline, other: &Timeline) -> Vec<(Cause, Duration)> {
+    let (quick, slow) = if other.time() >= one.time() { (one, other) } else { (other, one) };
+    let before = quick.losses();
+    let more = |(cause, lost): (Cause, Duration)| {
+        (cause, lost.saturating_sub(before.get(&cause).copied().unwrap_or_default()))
+    };
+    let mut causes: Vec<_> = slow.losses().into_iter().map(more).collect();
+    causes.retain(|(_, lost)| *lost > slow.time().mul_f64(WORTH_A_WORD));
+    causes.sort_by_key(|(_, lost)| std::cmp::Reverse(*lost));
+    causes
+}
+
+impl Comparison {
+    /// How many times as long the second one took.
+    pub fn ratio(&self) -> f64 {
+        self.time[1].as_secs_f64() / self.time[0].as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = match self.predicted {
+            [true, false] => ["predicted", "measured"],
+            [false, true] => ["measured", "predicted"],
+            _ => ["the first", "the second"],
+        };
+        let ms = |time: Duration| format!("{:.3}", time.as_secs_f64() * 1e3);
+        let ratio = |[a, b]: [Duration; 2]| match a.is_zero() {
+            true => "-".to_owned(),
+            false => format!("{:.3}", b.as_secs_f64() / a.as_secs_f64()),
+        };
+        writeln!(f, "{:<24}{:>14}{:>14}{:>9}", self.pipeline, named[0], named[1], "ratio")?;
+        writeln!(
+            f,
+            "{:<24}{:>14}{:>14}{:>9}",
+            "run, ms",
+            ms(self.time[0]),
+            ms(self.time[1]),
+            ratio(self.time)
+        )?;
+        for (engine, busy) in &self.engines {
+            let name = format!("{engine:?} busy, ms");
+            write!(f, "{name:<24}{:>14}{:>14}{:>9}", ms(busy[0]), ms(busy[1]), ratio(*busy))?;
+            let slower = busy[1].as_secs_f64() / busy[0].as_secs_f64().max(f64::MIN_POSITIVE);
+            let note = match (engine, slower) {
+                (_, slower) if (slower - 1.0).abs() < CHANGED || busy[0].is_zero() => "",
+                (Engine::Compute, _) if self.predicted[0] => "  by its bytes; a profile tells",
+                _ => "",
+            };
+            writeln!(f, "{note}")?;
+        }
+        if !self.causes.is_empty() {
+            let slower = usize::from(self.time[1] >= self.time[0]);
+            writeln!(f, "{} is slower by", named[slower])?;
+        }
+        for (cause, lost) in &self.causes {
+            writeln!(f, "  {:>10} ms  {}", ms(*lost), cause.name())?;
+        }
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! What keeps a pipeline from its limit gets its right name: each of these is slow for one reason.
+
+use std::time::Duration;
+
+use thalweg::prelude::*;
+use thalweg::{Cause, Timeline};
+use thalweg_tests::kernels::{accumulate, add_to, double_all};
+
+stream_pipeline! {
+    /// `y <- y + a`.
+    pipeline Add {
+        param a: f32;
+        inout y: [f32];
+        chunk c = auto;
+        stage load { copy y -> dy; }
+        stage add { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    /// One block for all of a chunk.
+    pipeline OneBlock {
+        inout y: [f32];
+        chunk c = auto;
+        stage load { copy y -> dy; }
+        stage double { double_all<<<1, 256>>>(1, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    #[allow(deprecated, reason = "it is what is to be found")]
+    pipeline OnTheNullStream {
+        inout y: [f32];
+        chunk c = auto;
+        depth = 3;
+        stream s = null;
+        stage load on s { copy y -> dy; }
+        stage double on s { double_all<<<blocks(c.len, 256), 256>>>(1, &mut dy); }
+        stage store on s { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline OnOneStream {
+        inout y: [f32];
+        chunk c = auto;
+        depth = 3;
+        stream s;
+        stage load on s { copy y -> dy; }
+        stage double on s { double_all<<<blocks(c.len, 256), 256>>>(1, &mut dy); }
+        stage store on s { copy dy -> y; }
+    }
+}
+
+fn halve(h: &mut [f32]) {
+    h.iter_mut().for_each(|h| *h /= 2.0);
+}
+
+stream_pipeline! {
+    /// The CPU has a part in each chunk.
+    pipeline ThroughTheCpu {
+        inout y: [f32];
+        host h: [f32];
+        chunk c = auto;
+        stage load { copy y -> dy; }
+        stage fetch { copy dy -> h; }
+        stage halve { host halve(&mut h); }
+        stage back { copy h -> dh; }
+        stage store { copy dh -> y; }
+    }
+}
+
+stream_pipeline! {
+    /// Each chunk adds to what the one before has left.
+    pipeline Total {
+        input x: [i64];
+        carry total: [i64; 2] = 0;
+        chunk c = auto;
+        stream s per slot;
+        stage load on s { copy x -> dx; }
+        stage sum on s { accumulate<<<132, 1>>>(c.len as u32, &dx, &mut total); }
+    }
+}
+
+const LEN: usize = 16 << 20;
+
+/// What costs most, and all that is found.
+fn first(timeline: &Timeline) -> Cause {
+    let findings = timeline.findings();
+    findings.iter().for_each(|finding| println!("  {finding}"));
+    let first = findings.first().unwrap_or_else(|| panic!("nothing is found: {}", timeline.report));
+    let total: f64 = findings.iter().map(|finding| finding.lost.as_secs_f64()).sum();
+    assert!(total <= timeline.time().as_secs_f64(), "more was lost than there is");
+    first.cause
+}
+
+fn pinned(device: &Device) -> Result<PinnedBuf<f32>> {
+    PinnedBuf::from_slice(device, &vec![1.0; LEN])
+}
+
+/// Both a profile and a prediction find it.
+fn finds(cause: Cause, mut timeline: impl FnMut(bool) -> Result<Timeline>) -> Result<()> {
+    println!("{}:", cause.name());
+    assert_eq!(first(&timeline(false)?), cause);
+    assert_eq!(first(&timeline(true)?), cause);
+    Ok(())
+}
+
+macro_rules! either {
+    ($pipeline:ident, $($argument:expr),*) => {
+        |predicts| if predicts { $pipeline.predict($($argument),*) } else { $pipeline.profile($($argument),*) }
+    };
+}
+
+#[test]
+fn pageable_source() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut add, mut y) = (Add::new(&device)?, vec![1.0; LEN]);
+    finds(Cause::PageableSource, either!(add, 1.0, &mut y))
+}
+
+#[test]
+fn too_few_copy_threads() -> Result<()> {
+    let mut spec = Spec::h200();
+    spec.host_memcpy = 2.0 * spec.thread_memcpy;
+    let device = Device::simulated(spec);
+    let (mut add, mut y) = (Add::new(&device)?, vec![1.0; LEN]);
+    finds(Cause::TooFewCopyThreads, either!(add, 1.0, &mut y))
+}
+
+#[test]
+fn link_contention() -> Result<()> {
+    let device = Device::simulated(Spec::a100());
+    let (mut add, mut y) = (Add::new(&device)?, pinned(&device)?);
+    finds(Cause::LinkContention, either!(add, 1.0, &mut y))
+}
+
+#[test]
+fn chunk_too_small() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut add, mut y) = (Add::options(&device).chunk(4 << 10).build()?, pinned(&device)?);
+    finds(Cause::ChunkTooSmall, either!(add, 1.0, &mut y))
+}
+
+#[test]
+fn chunk_too_large() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut add, mut y) = (Add::options(&device).chunk(LEN / 2).build()?, pinned(&device)?);
+    finds(Cause::ChunkTooLarge, either!(add, 1.0, &mut y))
+}
+
+#[test]
+fn kernel_too_small() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut double, mut y) = (OneBlock::new(&device)?, pinned(&device)?);
+    finds(Cause::KernelTooSmall, either!(double, &mut y))
+}
+
+#[test]
+fn null_stream() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut double, mut y) = (OnTheNullStream::new(&device)?, pinned(&device)?);
+    finds(Cause::NullStream, either!(double, &mut y))
+}
+
+#[test]
+fn one_stream() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut double, mut y) = (OnOneStream::new(&device)?, pinned(&device)?);
+    finds(Cause::OneStream, either!(double, &mut y))
+}
+
+#[test]
+fn host_function() -> Result<()> {
+    let mut spec = Spec::h200();
+    spec.host_memcpy = 20e9;
+    let device = Device::simulated(spec);
+    let (mut through, mut y) = (ThroughTheCpu::new(&device)?, pinned(&device)?);
+    finds(Cause::HostFunction, either!(through, &mut y))
+}
+
+#[test]
+fn depth_too_small() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut add, mut y) = (Add::options(&device).chunk(1 << 20).depth(1).build()?, pinned(&device)?);
+    finds(Cause::DepthTooSmall, either!(add, 1.0, &mut y))
+}
+
+#[test]
+fn chunks_that_wait_for_each_other() -> Result<()> {
+    let mut spec = Spec::h200();
+    // Each hands on over an event, which takes that long here.
+    spec.event_latency = Duration::from_millis(1);
+    let device = Device::simulated(spec);
+    let x = PinnedBuf::from_slice(&device, &vec![1_i64; LEN / 4])?;
+    let (mut sum, mut total) = (Total::new(&device)?, [0; 2]);
+    println!("{}:", Cause::Carry.name());
+    // Measured, the wait is part of what comes after it: no event can tell them apart.
+    assert_eq!(first(&sum.predict(&x, &mut total)?), Cause::Carry);
+    Ok(())
+}
+
+#[test]
+fn what_is_as_good_as_it_can_be_has_no_finding_but_the_link() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut add, mut y) = (Add::new(&device)?, PinnedBuf::from_slice(&device, &vec![1.0; 8 * LEN])?);
+    let findings = add.profile(1.0, &mut y)?.findings();
+    assert!(findings.iter().all(|finding| finding.cause == Cause::LinkContention), "{findings:?}");
+    Ok(())
+}
+
+#[test]
+fn a_run_of_nothing_has_none() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut add = Add::new(&device)?;
+    assert_eq!(add.profile(1.0, &mut [][..])?.findings(), []);
+    assert_eq!(add.predict(1.0, &mut [][..])?.findings(), []);
+    Ok(())
+}
+
+/// A gap between a good pipeline and a bad one is named too.
+#[test]
+fn a_gap_has_a_cause() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device)?;
+    let good = Add::new(&device)?.predict(1.0, &mut y)?;
+    let bad = Add::options(&device).chunk(4 << 10).build()?.profile(1.0, &mut y)?;
+    let comparison = good.compare(&bad);
+    println!("{comparison}");
+    assert_eq!(comparison.causes[0].0, Cause::ChunkTooSmall);
+    assert!(comparison.ratio() > 2.0);
+    assert!(comparison.to_string().lines().all(|line| line.len() <= 160));
+    let same = good.compare(&Add::new(&device)?.profile(1.0, &mut y)?);
+    assert!((0.97..1.03).contains(&same.ratio()) && same.causes.is_empty(), "{same}");
+    Ok(())
+}
