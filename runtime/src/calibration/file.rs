@@ -1,7 +1,7 @@
 //! A [`Spec`] as a file: a line for each of its fields, `name = value`, which is TOML too.
 //!
 //! Not with a crate for JSON or TOML: what the common ones add to every program that depends on this one (serde's derive; or
-//! that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values compare with numbers) is much for 25 lines.
+//! that `assert_eq!(list, [])` needs annotations, since `serde_json`'s values compare with numbers) is much for 26 lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -78,6 +78,7 @@ fn to_text(spec: &Spec) -> String {
         ("host_latency", spec.host_latency),
         ("signal_latency", spec.signal_latency),
         ("host_call", spec.host_call),
+        ("launch_call", spec.launch_call),
         ("event_call", spec.event_call),
         ("graph_launch", spec.graph_launch),
         ("graph_update", spec.graph_update),
@@ -116,6 +117,7 @@ fn from_text(text: &str) -> Result<Spec, String> {
         host_latency: fields.time("host_latency")?,
         signal_latency: fields.time("signal_latency")?,
         host_call: fields.time("host_call")?,
+        launch_call: fields.time("launch_call")?,
         event_call: fields.time("event_call")?,
         graph_launch: fields.time("graph_launch")?,
         graph_update: fields.time("graph_update")?,

@@ -135,6 +135,7 @@ impl<'d> Rig<'d> {
             host_latency: seconds(host_latency),
             signal_latency: seconds(signal_latency),
             host_call: seconds(self.call(event_call)?),
+            launch_call: seconds(self.enqueuing(|| self.fill(On::First))?),
             event_call: seconds(event_call),
             graph_launch: seconds(graph_launch),
             graph_update: seconds(graph_update),

@@ -22,7 +22,7 @@ fn a_simulated_device_is_measured_to_be_what_its_spec_says() {
         let times = |s: &Spec| {
             let device =
                 [s.copy_latency, s.launch_latency, s.event_latency, s.signal_latency, s.host_latency];
-            let host = [s.host_call, s.event_call, s.graph_launch, s.graph_update];
+            let host = [s.host_call, s.launch_call, s.event_call, s.graph_launch, s.graph_update];
             [&device[..], &host].concat()
         };
         for (index, (found, is)) in times(&found).into_iter().zip(times(&spec)).enumerate() {

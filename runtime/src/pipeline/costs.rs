@@ -1,7 +1,7 @@
 //! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
 
 use super::HARDWARE_QUEUES;
-use crate::plan::{BufferKind, BufferPlan, OperationKind, Plan};
+use crate::plan::{BufferKind, BufferPlan, OperationKind, OperationPlan, Plan};
 use crate::report::Report;
 use crate::sim::Spec;
 
@@ -175,7 +175,13 @@ impl Spread {
 
 /// Seconds that the host takes to enqueue a chunk on streams.
 fn enqueuing(plan: &Plan, spec: &Spec) -> f64 {
-    let calls = spec.host_call.as_secs_f64() * plan.operations.len() as f64;
+    let call = |operation: &OperationPlan| match operation.kind {
+        OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Fill { .. } => {
+            spec.launch_call
+        }
+        _ => spec.host_call,
+    };
+    let calls: f64 = plan.operations.iter().map(|operation| call(operation).as_secs_f64()).sum();
     calls + spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64
 }
 
@@ -184,7 +190,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{OperationPlan, Priority, StreamPlan};
+    use crate::plan::{Priority, StreamPlan};
 
     const OPERATION: OperationPlan = OperationPlan {
         stage: 0,

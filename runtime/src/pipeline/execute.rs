@@ -10,7 +10,7 @@ use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
 use super::predict::Model;
-use super::profile::{self, Profiler};
+use super::profile::Profiler;
 use super::purpose::Purpose;
 use super::repeat::Given;
 use super::run::{Run, Totals, Watch};
@@ -117,8 +117,9 @@ impl Call<'_, '_> {
         if profiles {
             let each = plan.operations.len() + plan.events.len();
             let events = cut.chunks().saturating_mul(each);
-            profile::prepare(&mut pipeline.timing, &pipeline.device, events)
-                .map_err(|error| explain(plan, error))?;
+            let streams = pipeline.streams.all().len();
+            let prepared = pipeline.clockwork.prepare(&pipeline.device, events, streams);
+            prepared.map_err(|error| explain(plan, error))?;
         }
         let start = pipeline.device.driver().clock();
         let profiler = match profiles {
@@ -245,7 +246,7 @@ impl Call<'_, '_> {
         pipeline.learn(&report);
         let mut timed = Vec::new();
         if let Some(profiler) = profiler {
-            (timed, pipeline.timing) = profiler.finish().map_err(|error| explain(plan, error))?;
+            (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
             pipeline.paces = pace::paces(plan, &timed);
         }
         Ok(pipeline.timeline(report, purpose, &timed))

@@ -57,6 +57,7 @@ use call::Room;
 use costs::Spread;
 use kept::Graphs;
 use pace::Pace;
+use profile::Clockwork;
 use ring::Ring;
 use run::Totals;
 use shared::{Shared, Transfer};
@@ -108,8 +109,8 @@ pub struct Pipeline {
     graphs: Option<Box<Graphs>>,
     /// After the graphs, which know the modules' kernels.
     symbols: Symbols,
-    /// Events of profiles, for the next one.
-    timing: profile::Pool,
+    /// What times profiles.
+    clockwork: Clockwork,
     /// What the last profile has shown of each operation. Empty without one.
     paces: Vec<Option<Pace>>,
 }
@@ -162,7 +163,7 @@ impl Pipeline {
             mode_chosen: graph.is_some(),
             graphs: (graph == Some(true)).then(Box::default),
             symbols: Symbols::default(),
-            timing: Vec::new(),
+            clockwork: Clockwork::default(),
             paces: Vec::new(),
         })
     }

@@ -8,6 +8,9 @@ use crate::driver::Nanos;
 use crate::plan::Plan;
 use crate::timeline::Engine;
 
+/// What is shorter is mostly the time until a kernel begins and an event is seen: nothing is learnt of it.
+const SHORTEST: Nanos = 20e3;
+
 /// How long an operation takes for how many bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pace {
@@ -39,7 +42,8 @@ pub(super) fn paces(plan: &Plan, timed: &[Timed]) -> Vec<Option<Pace>> {
     }
     let pace = |(operation, (time, bytes, count)): (usize, (f64, f64, usize))| {
         let known = count > 0 && has_a_pace(plan.operations[operation].kind);
-        known.then(|| Pace { time: time / count as f64, bytes: bytes / count as f64 })
+        let pace = known.then(|| Pace { time: time / count as f64, bytes: bytes / count as f64 });
+        pace.filter(|pace| pace.time >= SHORTEST)
     };
     sums.into_iter().enumerate().map(pace).collect()
 }

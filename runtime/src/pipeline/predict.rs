@@ -24,8 +24,8 @@ pub(super) struct Model {
     lanes: Vec<Option<Lane>>,
     /// Whether threads copy what is staged while the host enqueues; else the host does it.
     threads: bool,
-    /// What enqueuing an operation costs the host, and recording an event or waiting for one.
-    costs: [Nanos; 2],
+    /// What enqueuing a copy costs the host, a launch, and recording an event or waiting for one.
+    costs: [Nanos; 3],
     /// In graph mode, what launching a chunk's graph costs.
     graph: Option<Nanos>,
     /// What kernels and functions have shown in a profile, by operation.
@@ -83,7 +83,7 @@ impl Model {
         let events = streams.events().iter().map(|_| forecast.event()).collect();
         let [graph_launch, graph_update] = forecast.graph_costs();
         Self {
-            costs: if graph { [graph_update, 0.0] } else { forecast.costs() },
+            costs: if graph { [graph_update, graph_update, 0.0] } else { forecast.costs() },
             graph: graph.then_some(graph_launch),
             forecast,
             streams: raw,
@@ -102,11 +102,11 @@ impl Model {
     }
 
     pub(super) fn record(&mut self, event: usize, stream: usize, tag: Tag) -> DriverResult<()> {
-        self.forecast.record(self.events[event], self.streams[stream], tag, self.costs[1])
+        self.forecast.record(self.events[event], self.streams[stream], tag, self.costs[2])
     }
 
     pub(super) fn wait(&mut self, stream: usize, event: usize, tag: Tag) -> DriverResult<()> {
-        self.forecast.wait(self.streams[stream], self.events[event], tag, self.costs[1])
+        self.forecast.wait(self.streams[stream], self.events[event], tag, self.costs[2])
     }
 
     /// A copy to the device, to the host, or on the device.
@@ -152,7 +152,8 @@ impl Model {
     }
 
     fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand) -> DriverResult<()> {
-        let work = self.forecast.enqueue(self.streams[stream], tag, demand, self.costs[0])?;
+        let cost = self.costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
+        let work = self.forecast.enqueue(self.streams[stream], tag, demand, cost)?;
         self.enqueued.push(Enqueued { work, tag, stream, what });
         Ok(())
     }
@@ -160,7 +161,7 @@ impl Model {
     /// A copy through a staging slot, the one for this ring slot.
     pub(super) fn staged(&mut self, stream: usize, tag: Tag, what: What, slot: usize) -> DriverResult<()> {
         let bytes = what.bytes as f64;
-        let (raw, [_, event_cost]) = (self.streams[stream], self.costs);
+        let (raw, [_, _, event_cost]) = (self.streams[stream], self.costs);
         let lane = tag.operation as usize;
         let Staged { done, copied, .. } = *self.slot(lane, slot);
         let reads = what.engine == Engine::ToDevice;

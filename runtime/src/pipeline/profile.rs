@@ -1,10 +1,10 @@
 //! [`Profiler`]: when each operation of a run began and ended, by events.
 //!
-//! The operations are enqueued on the streams that they have anyway, with the waits that they have anyway. An event that tells
-//! the time costs the copy engines and the multiprocessors microseconds, so there are as few as can be: the plan's own
-//! events tell it too, and an operation that none of them follows has one of its own, before whatever comes next on its
-//! stream. When an operation began needs none: it is when the last of what it had to wait for was done. The events are kept
-//! from run to run.
+//! The operations are enqueued on the streams that they have anyway, with the events and waits that they have anyway. An event
+//! that tells the time costs the engine microseconds, though, that it is recorded on; so each stream has an observer, a
+//! stream of which nothing else is asked than to wait for events and to note when they came. Where the plan has an event after an
+//! operation, the observer waits for that; else for one that is recorded before whatever comes next. When an operation
+//! began needs none: it is when the last of what it had to wait for was done. Events and observers are kept from run to run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,14 +15,29 @@ use super::queue::{Numbered, What};
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::memory::NO_OPERATION;
+use crate::plan::Priority;
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
 
 /// Events that are made before a run begins, at most. More of them are made on the way, unless some are free again.
 const MOST: usize = 1 << 16;
 
-/// Events with timing that are not in use.
-pub(super) type Pool = Vec<Event>;
+/// What times runs, when it is not in use.
+#[derive(Debug, Default)]
+pub(super) struct Clockwork {
+    /// Events with timing.
+    events: Vec<Event>,
+    /// By stream.
+    observers: Vec<Observer>,
+}
+
+/// What notes when events of a stream come.
+#[derive(Debug)]
+struct Observer {
+    stream: Stream,
+    /// Recorded on the stream that is observed, where the plan has no event.
+    mark: Event,
+}
 
 /// Times what a run enqueues.
 pub(super) struct Profiler {
@@ -32,12 +47,13 @@ pub(super) struct Profiler {
     /// When that was by the host's clock, since the run began.
     base_at: Nanos,
     began: Duration,
+    observers: Vec<Observer>,
     enqueued: RefCell<Enqueued>,
 }
 
 #[derive(Default)]
 struct Enqueued {
-    pool: Pool,
+    pool: Vec<Event>,
     /// What was enqueued and not yet looked at, oldest first.
     pending: VecDeque<Pending>,
     /// How many were looked at.
@@ -86,32 +102,34 @@ pub(super) struct Timed {
     pub(super) end: Nanos,
 }
 
-/// Has events for so many operations and records.
-pub(super) fn prepare(pool: &mut Pool, device: &Device, events: usize) -> DriverResult<()> {
-    while pool.len() < events.saturating_add(1).min(MOST) {
-        pool.push(Event::with_timing(device)?);
+impl Clockwork {
+    /// Has so many events, and observers for so many streams.
+    pub(super) fn prepare(&mut self, device: &Device, events: usize, streams: usize) -> DriverResult<()> {
+        while self.events.len() < events.saturating_add(1).min(MOST) {
+            self.events.push(Event::with_timing(device)?);
+        }
+        while self.observers.len() < streams {
+            let stream = Stream::new(device, Priority::Default)?;
+            self.observers.push(Observer { stream, mark: Event::new(device)? });
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Profiler {
-    /// `began`: the host's clock when the run did. Nothing is under way on `first`, one of the run's streams.
-    pub(super) fn new(
-        device: &Device,
-        mut pool: Pool,
-        first: Option<&Stream>,
-        began: Duration,
-    ) -> DriverResult<Self> {
+    /// `began`: the host's clock when the run did. The device has nothing to do.
+    pub(super) fn new(device: &Device, clockwork: Clockwork, began: Duration) -> DriverResult<Self> {
+        let Clockwork { events: mut pool, observers } = clockwork;
         let base = match pool.pop() {
             Some(event) => event,
             None => Event::with_timing(device)?,
         };
-        if let Some(first) = first {
-            // SAFETY: both are live for as long as the run, which waits for the stream.
-            unsafe { device.driver().record(base.raw, first.raw, NO_OPERATION)? };
+        if let Some(first) = observers.first() {
+            // SAFETY: both are live.
+            unsafe { device.driver().record(base.raw, first.stream.raw, NO_OPERATION)? };
         }
         let enqueued = RefCell::new(Enqueued { pool, ..Enqueued::default() });
-        let mut new = Self { device: device.clone(), base, base_at: 0.0, began, enqueued };
+        let mut new = Self { device: device.clone(), base, base_at: 0.0, began, observers, enqueued };
         new.base_at = new.now();
         Ok(new)
     }
@@ -140,7 +158,10 @@ impl Profiler {
         if self.enqueued.borrow_mut().lane(stream.number).open.is_none() {
             return Ok(());
         }
-        let stamp = self.stamp(stream, tag)?;
+        let mark = self.observers[stream.number].mark.raw;
+        // SAFETY: both are live for as long as the run, which waits for the stream.
+        unsafe { self.device.driver().record(mark, stream.raw, tag)? };
+        let stamp = self.stamp(stream.number, mark, tag)?;
         self.enqueued.borrow_mut().ends(stream.number, &stamp);
         Ok(())
     }
@@ -163,7 +184,9 @@ impl Profiler {
         stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
-        let stamp = self.stamp(stream, tag)?;
+        // SAFETY: both are live for as long as the run, which waits for the stream.
+        unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
+        let stamp = self.stamp(stream.number, event.raw, tag)?;
         let mut all = self.enqueued.borrow_mut();
         all.ends(stream.number, &stamp);
         if all.events.len() <= event.number {
@@ -183,8 +206,8 @@ impl Profiler {
         let recorded = self.enqueued.borrow().events.get(event.number).cloned().flatten();
         let Some(stamp) = recorded else { return Ok(()) };
         self.open(stream, tag)?;
-        // SAFETY: both are live: the stream as long as the run, the event because it was just found.
-        unsafe { self.device.driver().wait(stream.raw, stamp.event.raw, tag)? };
+        // SAFETY: both are live for as long as the run, which waits for the stream.
+        unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
         self.enqueued.borrow_mut().lane(stream.number).after.push(stamp);
         Ok(())
     }
@@ -197,12 +220,17 @@ impl Profiler {
         Ok(())
     }
 
-    /// Records an event that was not in use.
-    fn stamp(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<Rc<Stamp>> {
-        let event = self.event()?;
-        // SAFETY: the stream lives as long as the run. An event may be destroyed at any time: the driver waits.
-        unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
-        Ok(Rc::new(Stamp { event, at: Cell::new(None) }))
+    /// Notes when `event` comes, which was just recorded on a stream.
+    fn stamp(&self, stream: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
+        let (driver, observer) = (self.device.driver(), self.observers[stream].stream.raw);
+        let stamp = Stamp { event: self.event()?, at: Cell::new(None) };
+        // SAFETY: all are live, the observer and its events until they were waited for. What it waits for is a record, which
+        // stays though the event be recorded anew.
+        unsafe {
+            driver.wait(observer, event, tag)?;
+            driver.record(stamp.event.raw, observer, tag)?;
+        }
+        Ok(Rc::new(stamp))
     }
 
     fn event(&self) -> DriverResult<Event> {
@@ -250,18 +278,21 @@ impl Profiler {
         Ok(at)
     }
 
-    /// When everything was, and the events. The device is done with all of it.
-    pub(super) fn finish(self) -> DriverResult<(Vec<Timed>, Pool)> {
+    /// When everything was, and what is to be kept. The device is done with all of it.
+    pub(super) fn finish(self) -> DriverResult<(Vec<Timed>, Clockwork)> {
+        // They have yet to note the last of it.
+        self.observers.iter().try_for_each(|observer| observer.stream.synchronize())?;
         let mut all = self.enqueued.take();
         all.lanes.clear();
         all.events.clear();
         for pending in std::mem::take(&mut all.pending) {
             self.read(&mut all, pending)?;
         }
-        let Enqueued { mut timed, mut pool, .. } = all;
-        pool.push(self.base);
+        let Self { base, observers, .. } = self;
+        let Enqueued { mut timed, pool: mut events, .. } = all;
+        events.push(base);
         one_at_a_time(&mut timed);
-        Ok((timed, pool))
+        Ok((timed, Clockwork { events, observers }))
     }
 }
 

@@ -23,8 +23,7 @@ pub enum Purpose {
 impl Pipeline {
     /// What times a run that begins now.
     pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
-        let pool = std::mem::take(&mut self.timing);
-        Profiler::new(&self.device, pool, self.streams.all().first(), began)
+        Profiler::new(&self.device, std::mem::take(&mut self.clockwork), began)
     }
 
     /// The timeline of a run whose report is this.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::machine::{Machine, Progress};
-use super::model::Nanos;
+use super::model::{Model, Nanos};
 use super::queue::{Action, Engine, Work};
 use super::spec::Spec;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
@@ -69,9 +69,10 @@ impl Forecast {
         RawEvent(self.machine.events.insert(None))
     }
 
-    /// What a call that enqueues work costs the host, and one that records an event or waits for it.
-    pub(crate) fn costs(&self) -> [f64; 2] {
-        [self.machine.model.host_call, self.machine.model.event_call]
+    /// What calls cost the host: one that enqueues a copy, one that launches, one that records an event or waits for it.
+    pub(crate) fn costs(&self) -> [f64; 3] {
+        let Model { host_call, launch_call, event_call, .. } = self.machine.model;
+        [host_call, launch_call, event_call]
     }
 
     /// What it costs the host to launch a graph, and to change a node of one.

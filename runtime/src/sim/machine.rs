@@ -154,7 +154,11 @@ impl Machine {
         spans: &[Span],
         work: Work,
     ) -> DriverResult<()> {
-        self.enqueue_at(call, stream, tag, spans, work, self.model.host_call)
+        let cost = match &work.action {
+            Action::Body(_) => self.model.launch_call,
+            Action::Copy { .. } | Action::Host(_) => self.model.host_call,
+        };
+        self.enqueue_at(call, stream, tag, spans, work, cost)
     }
 
     /// As [`enqueue_work`](Self::enqueue_work), for as much of the host's time.

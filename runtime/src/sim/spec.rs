@@ -62,8 +62,10 @@ pub struct Spec {
     pub host_latency: Duration,
     /// What a signal to the host costs its stream.
     pub signal_latency: Duration,
-    /// What a call that enqueues a copy or a launch costs the host.
+    /// What a call that enqueues a copy, or anything but a kernel, costs the host.
     pub host_call: Duration,
+    /// What a call that launches a kernel costs the host.
+    pub launch_call: Duration,
     /// What a call that records an event, or makes a stream wait for one, costs the host.
     pub event_call: Duration,
     /// What a call that launches a graph costs the host.
@@ -102,6 +104,7 @@ impl Spec {
             host_latency: Duration::from_nanos(20_000),
             signal_latency: Duration::from_nanos(2_100),
             host_call: Duration::from_nanos(1_800),
+            launch_call: Duration::from_nanos(1_800),
             event_call: Duration::from_nanos(250),
             // A chunk of two copies and a kernel as a graph of its own takes 2.6 us, all three changed and launched.
             graph_launch: Duration::from_nanos(2_000),
@@ -129,6 +132,7 @@ impl Spec {
             launch_latency: Duration::from_nanos(3_000),
             event_latency: Duration::from_nanos(1_200),
             host_call: Duration::from_nanos(2_000),
+            launch_call: Duration::from_nanos(2_000),
             event_call: Duration::from_nanos(300),
             ..Self::h200()
         }
@@ -172,6 +176,7 @@ impl Spec {
             launch_latency: Duration::from_nanos(4_000),
             event_latency: Duration::from_nanos(1_500),
             host_call: Duration::from_nanos(2_500),
+            launch_call: Duration::from_nanos(2_500),
             event_call: Duration::from_nanos(400),
             ..Self::h200()
         }

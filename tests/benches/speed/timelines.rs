@@ -115,7 +115,12 @@ fn workloads(device: &Device) -> Result<Vec<Workload<'_>>> {
         "mapped",
         1,
         Output::Pinned,
-        turn!(StepMapped::new(device)?, |d, n| 1, d.x.slice(..n)?, d.z.slice_mut(..n)?),
+        turn!(
+            StepMapped::options(device).chunk(items(4)).build()?,
+            |d, n| 1,
+            d.x.slice(..n)?,
+            d.z.slice_mut(..n)?
+        ),
     );
     add("copies in alone", 1, Output::None, turn!(StepUp::new(device)?, |d, n| 1, d.x.slice(..n)?));
     add(

@@ -16,7 +16,7 @@ fn round() -> Spec {
     spec.duplex_latency = Duration::from_nanos(50);
     spec.launch_latency = Duration::from_nanos(200);
     spec.event_latency = Duration::from_nanos(50);
-    spec.host_call = Duration::from_nanos(10);
+    (spec.host_call, spec.launch_call) = (Duration::from_nanos(10), Duration::from_nanos(10));
     spec.event_call = Duration::from_nanos(1);
     spec.host_memcpy = 2e9;
     spec
@@ -225,7 +225,7 @@ fn absurd_specs_still_end() {
     (spec.to_device, spec.to_host, spec.duplex) = (0.0, f64::NAN, -1.0);
     (spec.memory_rate, spec.host_memcpy) = (f64::INFINITY, -3.0);
     spec.copy_latency = Duration::ZERO;
-    spec.host_call = Duration::ZERO;
+    (spec.host_call, spec.launch_call) = (Duration::ZERO, Duration::ZERO);
     let rig = Rig::with(spec);
     let (stream, host, at) = (rig.stream(), rig.pinned(1000), rig.device(1000));
     rig.up(stream, tag(0, 0), at, host).unwrap();
