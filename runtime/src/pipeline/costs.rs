@@ -315,14 +315,14 @@ mod tests {
         assert_eq!(at(|spec| spec.duplex = f64::NAN), MOST_PER_CHUNK as usize);
         assert_eq!(at(|spec| spec.to_device = f64::INFINITY), MOST_PER_CHUNK as usize);
         assert_eq!(
-            at(|spec| spec.host_call = Duration::ZERO),
+            at(|spec| (spec.host_call, spec.launch_call) = (Duration::ZERO, Duration::ZERO)),
             (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize
         );
         assert_eq!(at(|spec| spec.host_call = Duration::MAX), MOST_PER_CHUNK as usize);
         // Neither copies nor calls take any time.
         let none = at(|spec| {
-            (spec.to_device, spec.host_call, spec.event_call) =
-                (f64::INFINITY, Duration::ZERO, Duration::ZERO);
+            (spec.to_device, spec.event_call) = (f64::INFINITY, Duration::ZERO);
+            (spec.host_call, spec.launch_call) = (Duration::ZERO, Duration::ZERO);
         });
         assert_eq!(none, (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize);
     }
