@@ -138,7 +138,7 @@ pub use plan::{
 pub use report::Report;
 pub use sim::Spec;
 pub use slices::Views;
-pub use timeline::{Engine, Row, Span, Timeline};
+pub use timeline::{Engine, Gantt, Row, Span, Timeline};
 
 /// Bytes in a kibibyte.
 pub const KIB: usize = 1 << 10;

@@ -1,5 +1,17 @@
 //! [`Timeline`]: when each operation of a run began and ended.
 
+mod axis;
+mod engines;
+mod gantt;
+#[cfg(test)]
+mod gantt_tests;
+mod letters;
+#[cfg(test)]
+mod sample;
+mod text;
+
+pub use gantt::Gantt;
+
 use std::time::Duration;
 
 use crate::plan::Plan;
