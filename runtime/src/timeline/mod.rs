@@ -1,13 +1,19 @@
 //! [`Timeline`]: when each operation of a run began and ended.
 
 mod axis;
+mod colours;
 mod engines;
 mod gantt;
 #[cfg(test)]
 mod gantt_tests;
+mod lanes;
 mod letters;
 #[cfg(test)]
 mod sample;
+mod scene;
+mod svg;
+#[cfg(test)]
+mod svg_tests;
 mod text;
 
 pub use gantt::Gantt;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::Timeline;
+use super::{Span, Timeline};
+pub(super) use crate::report::Bytes;
 
 /// A time in the unit that suits it.
 pub(super) struct Time(pub(super) Duration);
@@ -13,7 +14,7 @@ impl fmt::Display for Time {
         let seconds = self.0.as_secs_f64();
         match seconds {
             ..1e-4 => write!(f, "{:.1} us", seconds * 1e6),
-            ..10.0 => write!(f, "{:.3} ms", seconds * 1e3),
+            ..1.0 => write!(f, "{:.3} ms", seconds * 1e3),
             _ => write!(f, "{seconds:.3} s"),
         }
     }
@@ -59,13 +60,26 @@ pub(super) fn wrapped(parts: impl IntoIterator<Item = String>, width: usize) -> 
     text
 }
 
+impl Span {
+    /// Bytes per second, of what has bytes and took time.
+    pub(super) fn rate(&self) -> Option<f64> {
+        let time = self.time();
+        (self.bytes > 0 && !time.is_zero()).then(|| self.bytes as f64 / time.as_secs_f64())
+    }
+}
+
 impl Timeline {
+    /// Where it is from.
+    pub(super) fn origin(&self) -> &'static str {
+        if self.predicted { "predicted" } else { "measured" }
+    }
+
     /// What ran, on which device, how long, in how many chunks: parts of a sentence.
     pub(super) fn heading(&self) -> Vec<String> {
         let report = &self.report;
         let mut parts = vec![
             format!("{} on {}", report.pipeline, report.device),
-            if self.predicted { "predicted" } else { "measured" }.to_owned(),
+            self.origin().to_owned(),
             format!("{}{}", Time(report.time), if report.simulated { " (virtual time)" } else { "" }),
         ];
         match report.chunks {
