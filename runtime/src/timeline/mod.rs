@@ -8,6 +8,8 @@ mod gantt;
 mod gantt_tests;
 mod lanes;
 mod letters;
+#[cfg(feature = "png")]
+mod png;
 #[cfg(test)]
 mod sample;
 mod scene;
@@ -15,6 +17,9 @@ mod svg;
 #[cfg(test)]
 mod svg_tests;
 mod text;
+mod trace;
+#[cfg(test)]
+mod trace_tests;
 
 pub use gantt::Gantt;
 
