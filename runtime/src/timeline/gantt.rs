@@ -11,6 +11,16 @@ use super::{Span, Timeline};
 
 /// A chart of a run, or of a part of it, for the terminal: a row for each stream, a letter for each stage, a dot for idle.
 ///
+/// ```text
+/// up   LLLLLLLLLLLLLLLLLLLLllllllllllllllllllllLLLLLLLLLLLLLLLLLLLL...............
+/// math ....................AAAAA...............aaaaa...............AAAAA..........
+/// down .........................SSSSSSSSSS..........ssssssssss..........SSSSSSSSSS
+///      +---------+---------+---------+---------+---------+---------+---------+----
+///   us 0        20        40        60        80        100       120       140
+/// L load, A axpy, S store, even chunks in capitals
+/// busy: link up 80 %, compute 20 %, link down 40 %
+/// ```
+///
 /// `Display` prints it. A cell shows the stage that occupies most of it, an even chunk by a capital; if more than half of
 /// a cell is idle it is a dot, unless a span has its middle there: so each span longer than a cell is drawn to the nearest
 /// cell, and a shorter one is not lost. Where many chunks share each cell, all letters are small.
