@@ -24,7 +24,7 @@ fn picture(pipeline: &str) -> Vec<String> {
 #[track_caller]
 fn check(pipeline: &str, expected: &str) {
     let lines = picture(pipeline);
-    let drawn = lines.iter().skip(4).take_while(|line| *line != " ```");
+    let drawn = lines.iter().skip(3).take_while(|line| *line != " ```");
     assert!(drawn.clone().count() > 0 && drawn.clone().all(|line| line.chars().count() <= 73), "{lines:#?}");
     let found: Vec<_> = lines.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
     assert_eq!(found.join("\n"), expected.trim_matches('\n'), "\n{}", found.join("\n"));
