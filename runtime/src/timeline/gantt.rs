@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::axis::{Axis, Window, nanoseconds};
 use super::letters::{letters, of_chunk};
-use super::text::{shortened, stage_name, wrapped};
+use super::text::{shortened, unraw, wrapped};
 use super::{Span, Timeline};
 
 /// A chart of a run, or of a part of it, for the terminal: a row for each stream, a letter for each stage, a dot for idle.
@@ -156,7 +156,7 @@ impl fmt::Display for Gantt<'_> {
         let letters = letters(timeline.plan.stages);
         for (row, cells) in timeline.rows.iter().zip(self.cells(columns)) {
             let cells = cells.iter().map(|cell| cell.letter(&letters, u128::from(window.length())));
-            writeln!(f, "{:names$} {}", shortened(&row.name, names), cells.collect::<String>())?;
+            writeln!(f, "{:names$} {}", shortened(unraw(&row.name), names), cells.collect::<String>())?;
         }
         let axis = Axis::new(window, columns as u64 / 10);
         let (mut line, mut labels) = (vec!['-'; columns], String::new());
@@ -172,8 +172,7 @@ impl fmt::Display for Gantt<'_> {
         writeln!(f, "{:names$} {}", "", line.into_iter().collect::<String>())?;
         writeln!(f, "{:>names$} {labels}", axis.unit)?;
         let stages = timeline.plan.stages.iter().zip(&letters);
-        let legend =
-            stages.map(|(stage, &letter)| format!("{} {}", of_chunk(letter, true), stage_name(stage)));
+        let legend = stages.map(|(stage, &letter)| format!("{} {}", of_chunk(letter, true), unraw(stage)));
         writeln!(f, "{}", wrapped(legend.chain(["even chunks in capitals".to_owned()]), width))?;
         match timeline.shares(window) {
             shares if shares.is_empty() => f.write_str("nothing was done"),

@@ -19,7 +19,7 @@ use super::scene::{Anchor, Scene, Shape, WIDTH};
 impl Timeline {
     /// The picture of [`svg`](Self::svg), in its light form, as a PNG file: 1000 pixels wide. Needs the feature `png`.
     ///
-    /// Letters beyond ISO 8859-1 are question marks.
+    /// Letters beyond ISO 8859-1 are question marks; a name that is shortened ends in `~`.
     pub fn png(&self) -> Vec<u8> {
         png(&Scene::new(&[self]))
     }
@@ -83,7 +83,9 @@ impl Canvas {
         };
         let style = MonoTextStyle::new(&FONT_7X13, Rgb888::new(red, green, blue));
         let at = Point::new(x.round() as i32, y.round() as i32);
-        let Ok(_) = Text::with_alignment(text, at, style, alignment).draw(self);
+        // The font has no ellipsis.
+        let text = text.replace('…', "~");
+        let Ok(_) = Text::with_alignment(&text, at, style, alignment).draw(self);
     }
 
     fn encoded(&self) -> Result<Vec<u8>, png::EncodingError> {

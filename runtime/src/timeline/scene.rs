@@ -4,7 +4,7 @@
 
 use super::axis::{Axis, Window, nanoseconds};
 use super::lanes::lanes;
-use super::text::{Bytes, Time, count, shortened, stage_name, wrapped};
+use super::text::{Bytes, Time, count, shortened, unraw, wrapped};
 use super::{Span, Timeline};
 
 /// The width of a picture.
@@ -139,7 +139,7 @@ impl Scene {
             self.rectangle(plot.left, self.height + 2.0, plot.width(), ROW * bars - 4.0, Paint::Band);
             tops.push(self.height + 2.0);
             self.height += (ROW - LINE) / 2.0;
-            let name = shortened(&row.name, names);
+            let name = shortened(unraw(&row.name), names);
             self.text(plot.left - CHARACTER, Anchor::End, Paint::Ink, name);
             self.height += ROW * bars - (ROW - LINE) / 2.0;
         }
@@ -182,7 +182,7 @@ impl Scene {
         });
         let Some(chunk) = bar.chunk else { return };
         let fits = |text: &String| text.chars().count() as f64 * CHARACTER + 6.0 <= width;
-        let labels = [format!("{} {chunk}", stage_name(stages[bar.stage])), chunk.to_string()];
+        let labels = [format!("{} {chunk}", unraw(stages[bar.stage])), chunk.to_string()];
         if let Some(text) = labels.into_iter().find(fits) {
             self.shapes.push(Shape::Text {
                 x: bar.x + width / 2.0,
@@ -213,7 +213,7 @@ impl Scene {
         let mut x = MARGIN;
         let mut lines = 0.0;
         for (index, stage) in stages.iter().enumerate() {
-            let name = shortened(stage_name(stage), 60);
+            let name = shortened(unraw(stage), 60);
             let width = 12.0 + 6.0 + (name.chars().count() + 3) as f64 * CHARACTER;
             if x > MARGIN && x + width > WIDTH - MARGIN {
                 (x, lines) = (MARGIN, lines + 1.0);
@@ -327,7 +327,7 @@ impl Timeline {
         let mut tip = format!(
             "{}\n{}, chunk {}\n{} to {}: {}",
             operation.text,
-            stage_name(self.stage(span)),
+            unraw(self.stage(span)),
             span.chunk,
             Time(span.start),
             Time(span.end),

@@ -121,10 +121,11 @@ fn names_are_no_markup() {
     };
     let mut timeline = Timeline { plan: &ODD, ..saxpy(9, vec![span(0, 0, 0, 0..9)]) };
     timeline.rows[0].name = "<&\"'>".to_owned();
+    timeline.rows[1].name = "r#loop 0".to_owned();
     timeline.report.device = "a <GPU>".to_owned();
     let svg = timeline.svg();
     check(&svg);
     assert!(svg.contains("k::&lt;{ &quot;a&quot; }&gt; &amp; \u{fffd}&lt;b&gt;"));
     assert!(svg.contains(">&lt;&amp;&quot;'&gt;</text>"));
-    assert!(svg.contains(">match 0</text>"));
+    assert!(svg.contains(">match 0</text>") && svg.contains(">loop 0</text>"));
 }

@@ -25,8 +25,8 @@ pub(super) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A stage as one reads it: without the `r#` of a keyword.
-pub(super) fn stage_name(name: &str) -> &str {
+/// A name as one reads it: without the `r#` of a keyword.
+pub(super) fn unraw(name: &str) -> &str {
     name.strip_prefix("r#").unwrap_or(name)
 }
 

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use super::axis::nanoseconds;
 use super::lanes::lanes;
-use super::text::stage_name;
+use super::text::unraw;
 use super::{Engine, Span, Timeline};
 use crate::plan::Distance;
 
@@ -68,9 +68,9 @@ impl Timeline {
             for lane in 0..lanes {
                 let thread = threads.of(row, lane);
                 match lane {
-                    0 => to.metadata(STREAMS, thread, "thread", &named.name, thread)?,
+                    0 => to.metadata(STREAMS, thread, "thread", unraw(&named.name), thread)?,
                     _ => {
-                        let name = format!("{}, at the same time {lane}", named.name);
+                        let name = format!("{}, at the same time {lane}", unraw(&named.name));
                         to.metadata(STREAMS, thread, "thread", &name, thread)?;
                     }
                 }
@@ -81,7 +81,7 @@ impl Timeline {
 
     fn slice(&self, span: &Span, thread: u64, to: &mut Events<impl Write>) -> io::Result<()> {
         let operation = &self.plan.operations[span.operation];
-        let (stage, Span { chunk, engine, .. }) = (Text(stage_name(self.stage(span))), *span);
+        let (stage, Span { chunk, engine, .. }) = (Text(unraw(self.stage(span))), *span);
         let site = format!("{}:{}:{}", self.plan.file, operation.line, operation.column);
         let (site, enqueued) = (Text(&site), Micros(nanoseconds(span.enqueued)));
         let mut args = format!(
