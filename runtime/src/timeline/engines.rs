@@ -22,12 +22,12 @@ impl fmt::Display for Engine {
 
 impl Timeline {
     /// The share of the run in which an engine was busy with at least one operation: 0 to 1.
-    pub fn busy(&self, engine: Engine) -> f64 {
-        self.busy_in(engine, Window::of(self)).unwrap_or_default()
+    pub fn share(&self, engine: Engine) -> f64 {
+        self.share_in(engine, Window::of(self)).unwrap_or_default()
     }
 
     /// Likewise of a part of the run; none if the engine has nothing in all of the run.
-    pub(super) fn busy_in(&self, engine: Engine, window: Window) -> Option<f64> {
+    pub(super) fn share_in(&self, engine: Engine, window: Window) -> Option<f64> {
         let mut of_it = self.spans.iter().filter(|span| span.engine == engine).peekable();
         of_it.peek()?;
         let mut parts: Vec<_> = of_it.filter_map(|span| window.clip(span.start, span.end)).collect();
@@ -43,7 +43,7 @@ impl Timeline {
     /// What each engine that did something was busy, as text: `link up 93 %`.
     pub(super) fn shares(&self, window: Window) -> Vec<String> {
         let share = |engine| {
-            let percent = 100.0 * self.busy_in(engine, window)?;
+            let percent = 100.0 * self.share_in(engine, window)?;
             Some(match percent {
                 0.0 => format!("{engine} 0 %"),
                 ..1.0 => format!("{engine} under 1 %"),
@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn operations_at_the_same_time_count_once() {
         let timeline = saxpy(100, vec![span(2, 0, 1, 10..30), span(2, 1, 1, 20..40), span(2, 2, 1, 90..100)]);
-        assert_eq!(timeline.busy(Engine::Compute), 0.4);
-        assert_eq!(timeline.busy(Engine::ToDevice), 0.0);
+        assert_eq!(timeline.share(Engine::Compute), 0.4);
+        assert_eq!(timeline.share(Engine::ToDevice), 0.0);
         assert_eq!(timeline.shares(Window::of(&timeline)), ["compute 40 %"]);
         // 30 to 60 us: a third of it.
         assert_eq!(timeline.shares(Window::new(30_000, 60_000)), ["compute 33 %"]);

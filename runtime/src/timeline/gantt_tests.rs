@@ -169,5 +169,5 @@ fn a_hundred_thousand_spans_take_no_time() {
     // Quadratic work would take minutes.
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert!(widest(&text) <= 80);
-    assert_eq!((timeline.spans.len(), timeline.busy(Engine::ToHost) > 0.49), (100_000, true));
+    assert_eq!((timeline.spans.len(), timeline.share(Engine::ToHost) > 0.49), (100_000, true));
 }
