@@ -138,7 +138,7 @@ pub use plan::{
 pub use report::Report;
 pub use sim::Spec;
 pub use slices::Views;
-pub use timeline::{Cause, Comparison, Engine, Finding, Row, Span, Timeline};
+pub use timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
 
 /// Bytes in a kibibyte.
 pub const KIB: usize = 1 << 10;

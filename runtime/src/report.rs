@@ -106,7 +106,7 @@ impl fmt::Display for Report {
 }
 
 /// A number of bytes in the unit that suits it.
-struct Bytes(u64);
+pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

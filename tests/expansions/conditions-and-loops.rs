@@ -37,6 +37,16 @@
 /// | work | math | `add<<<..>>>` |  |
 /// | work | math | `fill t` |  |
 /// | store | down | `copy t -> y` | `work_done` |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// up   L0 L1 L2 L3 L4
+/// math    W0 W1 W2 W3 W4
+/// down       S0 S1 S2 S3 S4
+/// ```
+///
+/// L `load`, W `work`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Refine {
     pipeline: ::thalweg::__private::Pipeline,

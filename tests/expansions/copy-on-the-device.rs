@@ -17,6 +17,16 @@
 /// | keep | keep | `scale<<<..>>>` |  |
 /// | store | store | `copy kept -> first` | `keep_kept_done` |
 /// | store | store | `copy dx -> second` | `keep_done` |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// load  L0 L1 L2 L3 L4
+/// keep     K0 K1 K2 K3 K4
+/// store       S0 S1 S2 S3 S4
+/// ```
+///
+/// L `load`, K `keep`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Keep {
     pipeline: ::thalweg::__private::Pipeline,

@@ -23,6 +23,15 @@
 /// | load | up | `copy y -> dy` |  |
 /// | axpy | math | `saxpy<<<..>>>` | `loaded` |
 /// | axpy | math | `copy dy -> y` |  |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// up   L0    L1    L2    L3    L4
+/// math    A0    A1    A2    A3    A4
+/// ```
+///
+/// L `load`, A `axpy`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Saxpy {
     pipeline: ::thalweg::__private::Pipeline,

@@ -22,6 +22,17 @@
 /// | store | store | `copy h -> dy` | `cpu_done` |
 /// | store | store | `copy dy -> y` |  |
 /// | store | store | `then` |  |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// load  L0 L1 L2 L3 L4
+/// fft      F0 F1 F2 F3 F4
+/// cpu         C0 C1 C2 C3 C4
+/// store          S0 S1 S2 S3 S4
+/// ```
+///
+/// L `load`, F `fft`, C `cpu`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Through {
     pipeline: ::thalweg::__private::Pipeline,

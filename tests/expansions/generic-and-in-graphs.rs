@@ -19,6 +19,16 @@
 /// | load | load | `copy y -> dy` | `store_done` of the chunk that used the slot before |
 /// | scale | scale | `scale::<T><<<..>>>` | `load_done` |
 /// | store | store | `copy dy -> y` | `scale_done` |
+///
+/// Its first 6 chunks in a ring of 4, if each stage took as long:
+///
+/// ```text
+/// load  L0 L1 L2 L3 L4 L5
+/// scale    S0 S1 S2 S3 S4 S5
+/// store       T0 T1 T2 T3 T4 T5
+/// ```
+///
+/// L `load`, S `scale`, T `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 pub struct Scale<T: Pod, const K: usize>
 where

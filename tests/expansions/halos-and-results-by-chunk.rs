@@ -19,6 +19,17 @@
 /// | blur | blur | `blur<<<..>>>` | `load_done` |
 /// | sum | sum | `sum<<<..>>>` | `blur_done`, `store_done` of the chunk that used the slot before |
 /// | store | store | `copy sums -> s` | `sum_done` |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// load  L0 L1 L2 L3 L4
+/// blur     B0 B1 B2 B3 B4
+/// sum         S0 S1 S2 S3 S4
+/// store          T0 T1 T2 T3 T4
+/// ```
+///
+/// L `load`, B `blur`, S `sum`, T `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Blur {
     pipeline: ::thalweg::__private::Pipeline,

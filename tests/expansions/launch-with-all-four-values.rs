@@ -18,6 +18,15 @@
 /// | all | copies | `copy m -> d_in` |  |
 /// | all | math | `kernels::transpose::<32><<<..>>>` | `all_d_in_done` |
 /// | all | copies | `copy d_out -> m` | `all_transpose_done` |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// copies A0    A0 A1    A1 A2    A2 A3    A3 A4    A4
+/// math      A0       A1       A2       A3       A4
+/// ```
+///
+/// A `all`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Transpose {
     pipeline: ::thalweg::__private::Pipeline,

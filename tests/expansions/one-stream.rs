@@ -17,6 +17,14 @@
 /// | load | s | `copy y -> dy` |  |
 /// | axpy | s | `saxpy<<<..>>>` |  |
 /// | store | s | `copy dy -> y` |  |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// s L0 A0 S0 L1 A1 S1 L2 A2 S2 L3 A3 S3 L4 A4 S4
+/// ```
+///
+/// L `load`, A `axpy`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Saxpy {
     pipeline: ::thalweg::__private::Pipeline,

@@ -18,6 +18,16 @@
 /// | widen | widen | `to_f32<<<..>>>` | `load_done`, `both_twice_done` of the chunk that used the slot before |
 /// | both | both | `twice<<<..>>>` | `widen_done` |
 /// | both | both | `copy d_tensor2 -> tensor` |  |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// load  L0 L1 L2 L3 L4
+/// widen    W0 W1 W2 W3 W4
+/// both        B0 B1 B2 B3 B4
+/// ```
+///
+/// L `load`, W `widen`, B `both`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 pub(crate) struct Normalise {
     pipeline: ::thalweg::__private::Pipeline,

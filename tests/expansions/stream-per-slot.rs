@@ -18,6 +18,17 @@
 /// | load | s | `copy y -> dy` |  |
 /// | axpy | s | `saxpy<<<..>>>` |  |
 /// | store | s | `copy dy -> y` |  |
+///
+/// Its first 6 chunks in a ring of 4, if each stage took as long:
+///
+/// ```text
+/// s 0 L0 A0 S0 L4 A4 S4
+/// s 1 L1 A1 S1 L5 A5 S5
+/// s 2 L2 A2 S2
+/// s 3 L3 A3 S3
+/// ```
+///
+/// L `load`, A `axpy`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Saxpy {
     pipeline: ::thalweg::__private::Pipeline,

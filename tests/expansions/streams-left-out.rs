@@ -15,6 +15,16 @@
 /// | load | load | `copy rgb -> d_rgb` | `convert_done` of the chunk that used the slot before |
 /// | convert | convert | `grayscale<<<..>>>` | `load_done`, `store_done` of the chunk that used the slot before |
 /// | store | store | `copy d_gray -> gray` | `convert_done` |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// load    L0 L1 L2 L3 L4
+/// convert    C0 C1 C2 C3 C4
+/// store         S0 S1 S2 S3 S4
+/// ```
+///
+/// L `load`, C `convert`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 struct Gray {
     pipeline: ::thalweg::__private::Pipeline,

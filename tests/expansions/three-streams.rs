@@ -26,6 +26,16 @@
 /// | load | up | `copy y -> dy` | `store_done` of the chunk that used the slot before |
 /// | axpy | math | `saxpy<<<..>>>` | `load_done` |
 /// | store | down | `copy dy -> y` | `axpy_done` |
+///
+/// Its first 5 chunks in a ring of 3, if each stage took as long:
+///
+/// ```text
+/// up   L0 L1 L2 L3 L4
+/// math    A0 A1 A2 A3 A4
+/// down       S0 S1 S2 S3 S4
+/// ```
+///
+/// L `load`, A `axpy`, S `store`; then the number of the chunk.
 #[derive(::core::fmt::Debug)]
 pub struct Saxpy {
     pipeline: ::thalweg::__private::Pipeline,

@@ -55,8 +55,7 @@ impl Timeline {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn compare(&self, other: &Self) -> Comparison {
-        let engines = [Engine::ToDevice, Engine::Compute, Engine::ToHost, Engine::Host];
-        let busy = engines.map(|engine| (engine, [self.busy(engine), other.busy(engine)]));
+        let busy = Engine::ALL.map(|engine| (engine, [self.busy(engine), other.busy(engine)]));
         let used = busy.into_iter().filter(|(_, busy)| busy.iter().any(|busy| !busy.is_zero()));
         let slower = if other.time() >= self.time() { other } else { self };
         Comparison {
@@ -112,7 +111,7 @@ impl fmt::Display for Comparison {
             ratio(self.time)
         )?;
         for (engine, busy) in &self.engines {
-            let name = format!("{engine:?} busy, ms");
+            let name = format!("{engine} busy, ms");
             write!(f, "{name:<24}{:>14}{:>14}{:>9}", ms(busy[0]), ms(busy[1]), ratio(*busy))?;
             let slower = busy[1].as_secs_f64() / busy[0].as_secs_f64().max(f64::MIN_POSITIVE);
             let note = match (engine, slower) {

@@ -68,24 +68,6 @@ impl fmt::Display for Finding {
 }
 
 impl Timeline {
-    /// When an engine was busy, all its operations together: what overlaps counts once.
-    pub fn busy(&self, engine: Engine) -> Duration {
-        let (mut busy, mut until) = (Duration::ZERO, Duration::ZERO);
-        // They are sorted by their beginning.
-        for span in self.spans.iter().filter(|span| span.engine == engine) {
-            busy += span.end.saturating_sub(span.start.max(until));
-            until = until.max(span.end);
-        }
-        busy
-    }
-
-    /// The engine that was busy longest; `None` if nothing was done.
-    pub fn bottleneck(&self) -> Option<Engine> {
-        let engines = [Engine::ToDevice, Engine::Compute, Engine::ToHost, Engine::Host];
-        let used = engines.into_iter().filter(|&engine| self.busy(engine) > Duration::ZERO);
-        used.max_by_key(|&engine| self.busy(engine))
-    }
-
     /// What keeps the run from its limit, what costs most first. What costs less than 3 % of the run is left out.
     pub fn findings(&self) -> Vec<Finding> {
         let lost = self.losses();

@@ -1,8 +1,32 @@
 //! [`Timeline`]: when each operation of a run began and ended.
 
 mod advice;
+mod axis;
+mod colours;
 mod compare;
+mod engines;
 mod findings;
+mod gantt;
+#[cfg(test)]
+mod gantt_tests;
+mod lanes;
+mod letters;
+#[cfg(feature = "png")]
+mod png;
+#[cfg(test)]
+mod sample;
+mod scene;
+mod svg;
+#[cfg(test)]
+mod svg_tests;
+mod text;
+mod trace;
+#[cfg(test)]
+mod trace_tests;
+
+pub use compare::Comparison;
+pub use findings::{Cause, Finding};
+pub use gantt::Gantt;
 
 use std::time::Duration;
 
@@ -10,9 +34,6 @@ use crate::driver::Nanos;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::sim::Spec;
-
-pub use compare::Comparison;
-pub use findings::{Cause, Finding};
 
 /// When each operation of a run began and ended.
 ///

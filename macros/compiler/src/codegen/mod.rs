@@ -5,6 +5,7 @@
 
 mod names;
 mod operations;
+mod picture;
 mod plan;
 mod repeats;
 mod run;

@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::quote_spanned;
 
 use super::names::hygienic;
+use super::picture::picture;
 use super::{Context, number};
 use crate::lower::storage_name;
 use crate::resolve::{BufferId, BufferKind, Mode, OperationKind, Priority};
@@ -184,6 +185,7 @@ pub(super) fn documentation(cx: &Context<'_>) -> Vec<String> {
             (&program.stages[operation.stage.0].name, &program.streams[operation.stream.0].name);
         lines.push(format!(" | {stage} | {stream} | `{}` | {} |", operation.text, waits.join(", ")));
     }
+    lines.extend(picture(cx));
     lines
 }
 
