@@ -33,7 +33,8 @@ struct Workload<'a> {
     name: &'static str,
     iterations: u32,
     output: Output,
-    turn: Turn<'a>,
+    /// Made when it is its turn: streams of others that are there would share the hardware's queues with it.
+    make: Box<dyn FnOnce() -> Result<Turn<'a>> + 'a>,
 }
 
 #[derive(Clone, Copy)]
@@ -47,8 +48,9 @@ enum Output {
 /// A pipeline with arguments of so many elements of the data.
 macro_rules! turn {
     ($pipeline:expr, |$data:ident, $len:ident| $($argument:expr),*) => {{
+        Box::new(move || {
         let mut pipeline = $pipeline;
-        Box::new(move |wanted: For, $data: &mut Data, $len: usize| {
+        let turn: Turn<'_> = Box::new(move |wanted: For, $data: &mut Data, $len: usize| {
             let start = Instant::now();
             let timeline = match wanted {
                 For::Run => {
@@ -64,17 +66,19 @@ macro_rules! turn {
                 (None, _) => start.elapsed().as_secs_f64(),
             };
             Ok((wall, timeline))
+        });
+        Ok(turn)
         })
     }};
 }
 
-fn workloads(device: &Device) -> Result<Vec<Workload<'_>>> {
+fn workloads<'d>(device: &'d Device) -> Vec<Workload<'d>> {
     let items = |mib: usize| mib * (MIB / size_of::<f32>());
     let mut all = Vec::new();
-    let mut add = |name, iterations, output, turn: Turn<'static>| {
-        all.push(Workload { name, iterations, output, turn });
+    let mut add = |name, iterations, output, make: Box<dyn FnOnce() -> Result<Turn<'d>> + 'd>| {
+        all.push(Workload { name, iterations, output, make });
     };
-    let step = |chunk: usize| Step::options(device).chunk(chunk);
+    let step = move |chunk: usize| Step::options(device).chunk(chunk);
     add(
         "auto",
         1,
@@ -203,7 +207,7 @@ fn workloads(device: &Device) -> Result<Vec<Workload<'_>>> {
         Output::Pageable,
         turn!(step(items(1)).build()?, |d, n| 1, &d.pageable_x[..n], &mut d.pageable_z[..n]),
     );
-    Ok(all)
+    all
 }
 
 pub fn timelines(device: &Device, effort: Effort) -> Result<Value> {
@@ -216,7 +220,8 @@ pub fn timelines(device: &Device, effort: Effort) -> Result<Value> {
         "", "predicted", "ratio", "learnt", "ratio", "run ms", "profiled"
     );
     let mut rows = Vec::new();
-    for Workload { name, iterations, output, mut turn } in workloads(device)? {
+    for Workload { name, iterations, output, make } in workloads(device) {
+        let mut turn = make()?;
         // The ring is there afterwards, and streams are chosen.
         for _ in 0..effort.warm_up {
             turn(For::Run, &mut data, LEN)?;
