@@ -140,6 +140,13 @@ impl Error {
         self
     }
 
+    /// It came up in one of many orders.
+    pub(crate) fn in_schedule(mut self, number: u64, seed: u64) -> Self {
+        let cause = Box::new(std::mem::replace(&mut self.inner.kind, ErrorKind::Skipped));
+        self.inner.kind = ErrorKind::Schedule { number, seed, cause };
+        self
+    }
+
     pub(crate) fn with_complete(mut self, complete: Vec<Complete>) -> Self {
         self.inner.complete = complete;
         self
@@ -160,11 +167,7 @@ impl From<DriverError> for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.inner.kind {
-            ErrorKind::Driver(error) => Some(error),
-            ErrorKind::Library { device: Some(error), .. } => Some(&**error),
-            _ => None,
-        }
+        self.inner.kind.driver_error().map(|error| error as _)
     }
 }
 
@@ -190,7 +193,8 @@ impl fmt::Display for Error {
         if let Some(site) = place.site {
             write!(f, "\n  at {site}")?;
         }
-        if let ErrorKind::Driver(error) = &self.inner.kind
+        if let Some(error) = self.inner.kind.driver_error()
+            && !matches!(self.inner.kind, ErrorKind::Library { .. })
             && error.is_asynchronous()
             && place.operation.is_none()
         {

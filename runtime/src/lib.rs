@@ -48,6 +48,7 @@
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
+//! | test a pipeline in many orders | [`explore`](mod@explore) |
 //! | handle errors | [`Error`], [`ErrorKind`] |
 //!
 //! # Features
@@ -70,6 +71,7 @@ mod cuda;
 mod device;
 mod driver;
 mod error;
+pub mod explore;
 mod extent;
 mod function;
 mod graph;
@@ -109,6 +111,7 @@ pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
 pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
+pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;

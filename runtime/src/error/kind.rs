@@ -573,7 +573,37 @@ pub enum ErrorKind {
     /// An operation of a chunk was not enqueued, because an expression in the pipeline left it early.
     #[error("operations were skipped: an expression left the pipeline's body early")]
     Skipped,
+    /// A program has failed in one of the orders that it was [explored](mod@crate::explore) in.
+    #[error(
+        "schedule {number} fails: {cause}\n  help: `explore::replay({seed:#x}, …)` runs the same schedule again"
+    )]
+    Schedule {
+        /// The schedule, from 0.
+        number: u64,
+        /// Its seed, which alone gives the same order again.
+        seed: u64,
+        /// What has happened.
+        cause: Box<ErrorKind>,
+    },
+    /// A program panicked while it was [explored](mod@crate::explore).
+    #[error("it panicked: {message}")]
+    Panicked {
+        /// The panic's message.
+        message: String,
+    },
     /// The driver reported an error.
     #[error("{0}")]
     Driver(DriverError),
+}
+
+impl ErrorKind {
+    /// What the driver has said, where it has.
+    pub(crate) fn driver_error(&self) -> Option<&DriverError> {
+        match self {
+            Self::Driver(error) => Some(error),
+            Self::Library { device, .. } => device.as_deref(),
+            Self::Schedule { cause, .. } => cause.driver_error(),
+            _ => None,
+        }
+    }
 }

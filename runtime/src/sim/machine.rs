@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::adversary::Random;
+use super::adversary::{Carried, Random};
 use super::fault::{self, Failure};
 use super::handles::Handles;
 use super::history::Accessor;
@@ -62,6 +62,8 @@ pub(super) struct Machine {
     pub host: Nanos,
     /// Work that will not be carried out, to be dropped where no lock is held.
     pub skipped: Vec<Action>,
+    /// In which order work was carried out.
+    pub carried: Carried,
     /// A thread is carrying out a job without the lock.
     pub executing: bool,
     /// Threads that wait for it.
@@ -84,6 +86,7 @@ impl Machine {
             now: 0.0,
             host: 0.0,
             skipped: Vec::new(),
+            carried: Carried::default(),
             executing: false,
             waiting: 0,
             sequence: 0,
@@ -276,10 +279,14 @@ impl Machine {
         if self.settle(horizon) {
             return Progress::Moved;
         }
-        match self.schedule {
+        let progress = match self.schedule {
             Schedule::Timed => self.step_timed(),
             Schedule::Adversarial(_) => self.step_adversarial(),
+        };
+        if let Progress::Run(job) = &progress {
+            self.carried.note(job);
         }
+        progress
     }
 
     /// Completes what needs no engine and may happen up to `horizon`.

@@ -50,6 +50,7 @@ use self::block::Block;
 use self::machine::Machine;
 use self::memory::{Place, Span};
 use self::queue::{Action, Engine, Work};
+pub(crate) use self::adversary::mixed;
 pub use self::spec::Spec;
 use crate::driver::{
     Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,
@@ -93,6 +94,11 @@ impl Sim {
         let workers = Workers::near(None);
         workers.employ(COPY_THREADS);
         Self { info, calibration, machine, workers, executed: Condvar::new() }
+    }
+
+    /// Tells apart the orders in which devices have carried out work.
+    pub(crate) fn order(&self) -> u64 {
+        self.machine().carried.0
     }
 
     fn machine(&self) -> MutexGuard<'_, Machine> {
