@@ -3,13 +3,16 @@
 mod driver;
 mod kind;
 mod text;
+mod touch;
 
 use std::fmt;
 
 pub use driver::DriverError;
+pub(crate) use driver::Others;
 pub use kind::ErrorKind;
 #[allow(unused_imports, reason = "for libraries, which are features")]
 pub(crate) use text::counted;
+pub use touch::Touch;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -110,7 +110,7 @@ pub mod prelude;
 pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
-pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
+pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site, Touch};
 pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::driver::Tag;
+
 /// An error code of CUDA's driver, or the same code from the simulated device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{call}` failed: {name} ({code}): {description}")]
@@ -19,6 +21,19 @@ pub struct DriverError {
     pub(crate) tag: Option<(u32, u64)>,
     /// The kernel whose host body panicked, and the panic's message.
     pub(crate) host_body: Option<String>,
+    /// Other operations that have to do with it.
+    pub(crate) others: Others,
+}
+
+/// The other operations of an error that has to do with several.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Others {
+    #[default]
+    None,
+    /// The two access the same memory, and nothing orders them.
+    Race { writes: bool, earlier: Tag, earlier_writes: bool },
+    /// All of those that use memory.
+    Users(Vec<Tag>),
 }
 
 impl DriverError {
@@ -28,7 +43,8 @@ impl DriverError {
         name: impl Into<Cow<'static, str>>,
         description: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { call, code, name: name.into(), description: description.into(), tag: None, host_body: None }
+        let (name, description) = (name.into(), description.into());
+        Self { call, code, name, description, tag: None, host_body: None, others: Others::None }
     }
 
     pub(crate) fn is_out_of_memory(&self) -> bool {

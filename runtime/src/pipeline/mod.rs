@@ -41,7 +41,8 @@ pub use state::State;
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Place, Result, Site};
+use crate::driver::Tag;
+use crate::error::{DriverError, Error, ErrorKind, Others, Place, Result, Site, Touch};
 use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
@@ -301,9 +302,9 @@ enum Drained {
     /// All work is complete.
     Clean,
     /// Some of it failed; none is in flight any more.
-    Failed(crate::error::DriverError),
+    Failed(DriverError),
     /// The device does not answer: copies may be in flight.
-    Lost(crate::error::DriverError),
+    Lost(DriverError),
 }
 
 /// Whether a ring fits its budget.
@@ -352,7 +353,7 @@ fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place 
 }
 
 /// A driver's error as the user's: with its place where the device can tell.
-fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
+fn explain(plan: &'static Plan, error: DriverError) -> Error {
     let tag = error.tag;
     let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
     let host_body = |kernel, message| ErrorKind::HostBody { kernel, message };
@@ -361,6 +362,7 @@ fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
         status: format!("it panicked: {message}"),
     };
     let kind = match (&error.host_body, operation.map(|o| plan.operations[o].kind)) {
+        _ if error.others != Others::None => involving(plan, error),
         (Some(message), Some(OperationKind::Launch { kernel })) => host_body(kernel, message.clone()),
         (Some(message), Some(OperationKind::Call { routine: name })) => routine(name, message.clone()),
         _ => ErrorKind::Driver(error),
@@ -368,6 +370,25 @@ fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
     match operation {
         Some(operation) => Error::new(kind).at(place_of(plan, operation, tag.map(|(_, chunk)| chunk))),
         None => Error::new(kind).at(place_of_pipeline(plan)),
+    }
+}
+
+/// What an error is that has to do with several operations.
+fn involving(plan: &'static Plan, error: DriverError) -> ErrorKind {
+    let place = |tag: Tag| match tag.operation as usize {
+        operation if operation < plan.operations.len() => place_of(plan, operation, Some(tag.chunk)),
+        _ => place_of_pipeline(plan),
+    };
+    let touch = |tag, writes| Box::new(Touch { place: place(tag), writes });
+    match (&error.others, error.tag) {
+        (&Others::Race { writes, earlier, earlier_writes }, Some((operation, chunk))) => ErrorKind::Race {
+            earlier: touch(earlier, earlier_writes),
+            later: touch(Tag { operation, chunk }, writes),
+        },
+        (Others::Users(users), _) => {
+            ErrorKind::MemoryInUse { operations: users.iter().map(|&tag| place(tag)).collect() }
+        }
+        _ => ErrorKind::Driver(error),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::driver::{DriverResult, Tag};
-use crate::error::DriverError;
+use crate::error::{DriverError, Others};
 
 pub(super) fn invalid_value(call: &'static str, description: impl Into<String>) -> DriverError {
     DriverError::new(call, 1, "CUDA_ERROR_INVALID_VALUE", description.into())
@@ -56,6 +56,7 @@ pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -
     );
     let mut error = DriverError::new("race check", 999, "RACE", description);
     error.tag = Some((tag.operation, tag.chunk));
+    error.others = Others::Race { writes, earlier, earlier_writes };
     error
 }
 
@@ -67,6 +68,7 @@ pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
     );
     let mut error = invalid_value(call, description);
     error.tag = users.first().map(|tag| (tag.operation, tag.chunk));
+    error.others = Others::Users(users.to_vec());
     error
 }
 

@@ -46,11 +46,11 @@ use std::ptr::NonNull;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+pub(crate) use self::adversary::mixed;
 use self::block::Block;
 use self::machine::Machine;
 use self::memory::{Place, Span};
 use self::queue::{Action, Engine, Work};
-pub(crate) use self::adversary::mixed;
 pub use self::spec::Spec;
 use crate::driver::{
     Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, RawEvent, RawFunction,

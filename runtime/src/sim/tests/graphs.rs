@@ -8,13 +8,13 @@ use crate::sim::adversary::Random;
 
 /// A graph being described: launches that only count for the race checker, or note a number.
 #[derive(Default)]
-struct Drawn {
+pub(super) struct Drawn {
     nodes: Recording,
     bodies: Vec<HostBody>,
 }
 
 impl Drawn {
-    fn node(
+    pub(super) fn node(
         &mut self,
         operation: u32,
         after: &[u32],
@@ -37,7 +37,7 @@ impl Drawn {
         self.nodes.push(tag(operation, 0), after, work)
     }
 
-    fn launch(self, rig: &Rig, stream: RawStream) -> DriverResult<()> {
+    pub(super) fn launch(self, rig: &Rig, stream: RawStream) -> DriverResult<()> {
         let Self { nodes, bodies } = self;
         // SAFETY: see `Rig`.
         unsafe {

@@ -6,6 +6,7 @@ mod graphs;
 mod host;
 mod memory;
 mod order;
+mod planted;
 mod races;
 mod timing;
 
