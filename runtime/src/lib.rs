@@ -49,6 +49,7 @@
 //! | keep data on the device | [`DeviceBuf`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
 //! | test a pipeline in many orders | [`explore`](mod@explore) |
+//! | see what happens when something fails | [`Fault`] |
 //! | handle errors | [`Error`], [`ErrorKind`] |
 //!
 //! # Features
@@ -139,7 +140,7 @@ pub use plan::{
     Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
 pub use report::Report;
-pub use sim::Spec;
+pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;
 pub use timeline::{Engine, Row, Span, Timeline};
 

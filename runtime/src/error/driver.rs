@@ -19,6 +19,10 @@ pub struct DriverError {
     pub description: Cow<'static, str>,
     /// The operation and chunk that failed, where the device can tell (the simulated device can).
     pub(crate) tag: Option<(u32, u64)>,
+    /// The pipeline of that operation, as in `Tag`.
+    pub(crate) pipeline: u32,
+    /// Whether nothing works on the device from then on.
+    pub(crate) lost: bool,
     /// The kernel whose host body panicked, and the panic's message.
     pub(crate) host_body: Option<String>,
     /// Other operations that have to do with it.
@@ -44,7 +48,23 @@ impl DriverError {
         description: impl Into<Cow<'static, str>>,
     ) -> Self {
         let (name, description) = (name.into(), description.into());
-        Self { call, code, name, description, tag: None, host_body: None, others: Others::None }
+        Self {
+            call,
+            code,
+            name,
+            description,
+            tag: None,
+            pipeline: 0,
+            lost: false,
+            host_body: None,
+            others: Others::None,
+        }
+    }
+
+    /// With the operation that it is about.
+    pub(crate) fn about(mut self, tag: Tag) -> Self {
+        (self.tag, self.pipeline) = (Some((tag.operation, tag.chunk)), tag.pipeline);
+        self
     }
 
     pub(crate) fn is_out_of_memory(&self) -> bool {

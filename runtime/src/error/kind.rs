@@ -597,6 +597,17 @@ pub enum ErrorKind {
         /// Those that use it: the last that writes it, and those that read it since.
         operations: Vec<Place>,
     },
+    /// An operation that a pipeline does not have.
+    #[error("pipeline `{pipeline}` has no stage, operation, kernel or function `{name}`")]
+    NoSuchOperation {
+        /// The pipeline.
+        pipeline: &'static str,
+        /// What was looked for.
+        name: String,
+    },
+    /// A [`Fault`](crate::Fault) for a GPU.
+    #[error("faults can be injected into simulated devices only, but this is a GPU")]
+    CannotInject,
     /// A program has failed in one of the orders that it was [explored](mod@crate::explore) in.
     #[error(
         "schedule {number} fails: {cause}\n  help: `explore::replay({seed:#x}, …)` runs the same schedule again"

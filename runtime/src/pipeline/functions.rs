@@ -1,7 +1,7 @@
 //! What runs on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that `call` calls.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -93,6 +93,13 @@ impl Functions {
         call: impl FnOnce() -> R + Send + 'static,
     ) -> HostJob {
         let failure = Arc::clone(self.failure.get_or_insert_default());
+        let panics = operation.device().driver().has_panic(operation.tag());
+        let call = move || {
+            if panics {
+                resume_unwind(Box::new("a fault was injected"));
+            }
+            call()
+        };
         let is_host = matches!(operation.plan().kind, OperationKind::Host { .. });
         let (operation, chunk) = (operation.index, operation.chunk.index);
         // No output waits for a callback.

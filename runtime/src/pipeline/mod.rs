@@ -80,6 +80,8 @@ pub enum ChunkSize {
 pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
+    /// The plan's.
+    id: u32,
     depth: usize,
     /// If that is the runtime's to choose, what it is where nothing is staged and the budget allows it.
     auto_depth: Option<usize>,
@@ -138,6 +140,7 @@ impl Pipeline {
         Ok(Self {
             device: device.clone(),
             plan,
+            id: plan.id(),
             depth,
             auto_depth: given.is_none().then_some(depth),
             spread: Spread::default(),
@@ -354,7 +357,7 @@ fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place 
 
 /// A driver's error as the user's: with its place where the device can tell.
 fn explain(plan: &'static Plan, error: DriverError) -> Error {
-    let tag = error.tag;
+    let tag = error.tag.filter(|_| is_of(plan, error.pipeline));
     let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
     let host_body = |kernel, message| ErrorKind::HostBody { kernel, message };
     let routine = |routine: &str, message| ErrorKind::Routine {
@@ -373,17 +376,24 @@ fn explain(plan: &'static Plan, error: DriverError) -> Error {
     }
 }
 
+/// Whether an operation is this plan's, as far as that is known: several pipelines use one device.
+fn is_of(plan: &Plan, pipeline: u32) -> bool {
+    pipeline == 0 || pipeline == plan.id()
+}
+
 /// What an error is that has to do with several operations.
 fn involving(plan: &'static Plan, error: DriverError) -> ErrorKind {
     let place = |tag: Tag| match tag.operation as usize {
-        operation if operation < plan.operations.len() => place_of(plan, operation, Some(tag.chunk)),
+        operation if operation < plan.operations.len() && is_of(plan, tag.pipeline) => {
+            place_of(plan, operation, Some(tag.chunk))
+        }
         _ => place_of_pipeline(plan),
     };
     let touch = |tag, writes| Box::new(Touch { place: place(tag), writes });
     match (&error.others, error.tag) {
         (&Others::Race { writes, earlier, earlier_writes }, Some((operation, chunk))) => ErrorKind::Race {
             earlier: touch(earlier, earlier_writes),
-            later: touch(Tag { operation, chunk }, writes),
+            later: touch(Tag { pipeline: error.pipeline, operation, chunk }, writes),
         },
         (Others::Users(users), _) => {
             ErrorKind::MemoryInUse { operations: users.iter().map(|&tag| place(tag)).collect() }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::inject::DriverCall;
 use crate::driver::{DriverResult, Tag};
 use crate::error::{DriverError, Others};
 
@@ -33,13 +34,9 @@ pub(super) fn stuck(call: &'static str) -> DriverError {
 }
 
 pub(super) fn panicked(tag: Tag, message: String) -> DriverError {
-    let mut error = DriverError::new(
-        "cuLaunchKernel",
-        719,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        format!("the kernel's host body panicked: {message}"),
-    );
-    error.tag = Some((tag.operation, tag.chunk));
+    let description = format!("the kernel's host body panicked: {message}");
+    let mut error =
+        DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description).about(tag);
     error.host_body = Some(message);
     error
 }
@@ -54,8 +51,7 @@ pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -
         name(earlier),
         verb(earlier_writes)
     );
-    let mut error = DriverError::new("race check", 999, "RACE", description);
-    error.tag = Some((tag.operation, tag.chunk));
+    let mut error = DriverError::new("race check", 999, "RACE", description).about(tag);
     error.others = Others::Race { writes, earlier, earlier_writes };
     error
 }
@@ -67,13 +63,41 @@ pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
         names.join(" and ")
     );
     let mut error = invalid_value(call, description);
-    error.tag = users.first().map(|tag| (tag.operation, tag.chunk));
+    if let Some(&tag) = users.first() {
+        error = error.about(tag);
+    }
     error.others = Others::Users(users.to_vec());
     error
 }
 
 fn name(tag: Tag) -> String {
     format!("operation {} of chunk {}", tag.operation, tag.chunk)
+}
+
+/// A call that is refused because somebody wants it to be.
+pub(super) fn injected(call: &'static str, bytes: usize) -> DriverError {
+    match DriverCall::of(call) {
+        DriverCall::Allocate
+        | DriverCall::AllocatePinned
+        | DriverCall::CreateStream
+        | DriverCall::CreateEvent => {
+            let description = format!("{bytes} bytes were asked for, and a fault was injected");
+            DriverError::new(call, 2, "CUDA_ERROR_OUT_OF_MEMORY", description)
+        }
+        _ => invalid_value(call, "a fault was injected"),
+    }
+}
+
+/// An operation that fails on the device because somebody wants it to.
+pub(super) fn failed(call: &'static str) -> DriverError {
+    DriverError::new(call, 719, "CUDA_ERROR_LAUNCH_FAILED", "a fault was injected")
+}
+
+/// The same, and the device with it.
+pub(super) fn lost(call: &'static str) -> DriverError {
+    let description = "a fault was injected, and the device is lost";
+    let error = DriverError::new(call, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", description);
+    DriverError { lost: true, ..error }
 }
 
 /// What went wrong in a stream, until the stream's next synchronisation reports it.

@@ -42,11 +42,24 @@ impl Machine {
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
         for node in nodes {
-            let refused = |mut error: DriverError| {
-                error.tag = Some((node.tag.operation, node.tag.chunk));
-                error
-            };
+            let refused = |error: DriverError| error.about(node.tag);
             self.check(node.call, stream, &node.spans).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Changes what the nodes do as faults have it. A node that is refused has the graph refused.
+    pub fn tamper_with_nodes(&mut self, nodes: &mut [Planned<'_>]) -> DriverResult<()> {
+        for node in nodes {
+            let Some(mut work) = node.work.take() else { continue };
+            match self.tamper(node.call, node.tag, &mut work) {
+                Ok(true) => node.work = Some(work),
+                Ok(false) => self.skipped.push(work.action),
+                Err(error) => {
+                    self.skipped.push(work.action);
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }

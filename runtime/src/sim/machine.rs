@@ -6,6 +6,7 @@ use super::adversary::{Carried, Random};
 use super::fault::{self, Failure};
 use super::handles::Handles;
 use super::history::Accessor;
+use super::inject::Faults;
 use super::memory::{Memory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
@@ -62,6 +63,8 @@ pub(super) struct Machine {
     pub host: Nanos,
     /// Work that will not be carried out, to be dropped where no lock is held.
     pub skipped: Vec<Action>,
+    /// What goes wrong on purpose.
+    pub faults: Faults,
     /// In which order work was carried out.
     pub carried: Carried,
     /// A thread is carrying out a job without the lock.
@@ -73,6 +76,10 @@ pub(super) struct Machine {
 
 impl Machine {
     pub fn new(spec: &Spec) -> Self {
+        let mut faults = Faults::default();
+        for fault in &spec.faults {
+            faults.add(*fault);
+        }
         Self {
             model: Model::new(spec),
             schedule: spec.adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
@@ -86,6 +93,7 @@ impl Machine {
             now: 0.0,
             host: 0.0,
             skipped: Vec::new(),
+            faults,
             carried: Carried::default(),
             executing: false,
             waiting: 0,
@@ -149,8 +157,13 @@ impl Machine {
         stream: RawStream,
         tag: Tag,
         spans: &[Span],
-        work: Work,
+        mut work: Work,
     ) -> DriverResult<()> {
+        if !self.tamper(call, tag, &mut work)? {
+            self.host += self.model.host_call;
+            self.skipped.push(work.action);
+            return Ok(());
+        }
         self.enqueue_at(call, stream, tag, spans, work, self.model.host_call)
     }
 
@@ -196,6 +209,9 @@ impl Machine {
         tag: Tag,
     ) -> DriverResult<()> {
         self.latest(call, event)?;
+        if !self.begin(call, Some(tag), 0)? {
+            return Ok(());
+        }
         let record = self.record_now(call, stream, tag, self.model.event_call)?;
         let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
         *latest = Some(record);
@@ -225,6 +241,9 @@ impl Machine {
         tag: Tag,
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
+        if !self.begin(call, Some(tag), 0)? {
+            return Ok(());
+        }
         let Some(record) = self.latest(call, event)? else {
             self.host += self.model.event_call;
             return Ok(());
@@ -297,6 +316,9 @@ impl Machine {
             let latency = self.model.event_latency;
             while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
                 settled = true;
+            }
+            if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
+                self.faults.lose(&failure.error);
             }
             if stream.is_over() {
                 over.push(handle);

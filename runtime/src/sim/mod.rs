@@ -28,6 +28,7 @@ mod fault;
 mod graph;
 mod handles;
 mod history;
+mod inject;
 mod machine;
 mod memory;
 mod model;
@@ -48,6 +49,7 @@ use std::time::Duration;
 
 pub(crate) use self::adversary::mixed;
 use self::block::Block;
+pub use self::inject::{DriverCall, Effect, Fault, Injected};
 use self::machine::Machine;
 use self::memory::{Place, Span};
 use self::queue::{Action, Engine, Work};
@@ -108,7 +110,10 @@ impl Sim {
 
     fn allocate_in(&self, call: &'static str, bytes: usize, place: Place) -> DriverResult<NonNull<u8>> {
         let bytes = bytes.max(1);
-        self.machine().memory.reserve(call, bytes, place)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, bytes)?;
+        machine.memory.reserve(call, bytes, place)?;
+        drop(machine);
         // Not under the lock: filling a large block takes a while.
         let block = Block::new(bytes, place.align(), place.fill());
         let mut machine = self.machine();
@@ -123,7 +128,11 @@ impl Sim {
 
     fn free_in(&self, call: &'static str, start: usize, place: Place) -> DriverResult<()> {
         let mut machine = self.machine();
-        let Machine { memory, order, .. } = &mut *machine;
+        let Machine { memory, order, faults, .. } = &mut *machine;
+        if let Err(lost) = faults.alive() {
+            memory.give_up(start);
+            return Err(lost);
+        }
         let block = memory.remove(call, start, place, order)?;
         drop(machine);
         drop(block);
@@ -139,6 +148,7 @@ impl Sim {
         work: impl FnOnce(&mut Machine) -> Work,
     ) -> DriverResult<()> {
         let mut machine = self.machine();
+        machine.faults.alive()?;
         machine.check(call, stream, spans)?;
         let work = work(&mut machine);
         machine.enqueue_work(call, stream, tag, spans, work)
@@ -197,7 +207,9 @@ impl Driver for Sim {
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
         let (least, greatest) = self.info.priorities;
         let priority = priority.min(least).max(greatest);
-        Ok(self.machine().create_stream(priority))
+        let mut machine = self.machine();
+        machine.begin("cuStreamCreateWithPriority", None, 0)?;
+        Ok(machine.create_stream(priority))
     }
 
     fn null_stream(&self) -> DriverResult<RawStream> {
@@ -213,7 +225,9 @@ impl Driver for Sim {
     }
 
     fn create_event(&self) -> DriverResult<RawEvent> {
-        Ok(RawEvent(self.machine().events.insert(None)))
+        let mut machine = self.machine();
+        machine.begin("cuEventCreate", None, 0)?;
+        Ok(RawEvent(machine.events.insert(None)))
     }
 
     unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {
@@ -231,12 +245,16 @@ impl Driver for Sim {
 
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
         let call = "cuEventSynchronize";
-        let latest = self.machine().latest(call, event)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let latest = machine.latest(call, event)?;
+        drop(machine);
         latest.map_or(Ok(()), |record| self.wait_for_record(call, &record))
     }
 
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
-        let machine = self.machine();
+        let mut machine = self.machine();
+        machine.begin("cuEventQuery", None, 0)?;
         let Some(record) = machine.latest("cuEventQuery", event)? else { return Ok(true) };
         let Some(outcome) = record.outcome.get().filter(|outcome| outcome.at <= machine.now) else {
             return Ok(false);
@@ -341,6 +359,7 @@ impl Driver for Sim {
 
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let mut machine = self.machine();
+        machine.begin("cuGraphInstantiate", None, 0)?;
         // A call for each node, and one to make it executable.
         machine.host += machine.model.host_call * (nodes.len() + 1) as f64;
         let graph = machine.graphs.insert(nodes.len());
@@ -354,6 +373,7 @@ impl Driver for Sim {
         changed: &[u32],
     ) -> DriverResult<bool> {
         let mut machine = self.machine();
+        machine.begin("cuGraphExecUpdate", None, 0)?;
         machine.check_graph("cuGraphExecUpdate", graph, nodes.len())?;
         machine.host += machine.model.graph_update * changed.len() as f64;
         Ok(true)
@@ -372,11 +392,13 @@ impl Driver for Sim {
         let mut bodies = bodies.into_iter();
         let mut planned = Vec::with_capacity(nodes.len());
         let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
         machine.check_graph(call, graph, nodes.len())?;
         for node in nodes.nodes() {
             planned.push(work::planned(&machine.model, nodes, node, &mut bodies)?);
         }
         machine.check_nodes(call, stream, &planned)?;
+        machine.tamper_with_nodes(&mut planned)?;
         machine.launch_graph(call, stream, tag, planned)
     }
 
@@ -410,6 +432,10 @@ impl Driver for Sim {
             action: Action::Host(signal),
             fault: None,
         })
+    }
+
+    fn has_panic(&self, tag: Tag) -> bool {
+        self.has_function_panic(tag)
     }
 
     fn clock(&self) -> Duration {

@@ -17,6 +17,7 @@ impl Sim {
         let call = "cuStreamSynchronize";
         self.refuse_inside(call)?;
         let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
         let state = machine.stream(call, stream)?;
         let (lane, target) = (state.lane, state.enqueued);
         let clock = machine.order.record(lane);
@@ -52,6 +53,7 @@ impl Sim {
         done: impl Fn(&Machine) -> Option<Nanos>,
     ) -> DriverResult<(MutexGuard<'a, Machine>, Nanos)> {
         loop {
+            machine.faults.alive()?;
             if let Some(at) = done(&machine) {
                 return Ok((machine, at));
             }

@@ -51,7 +51,7 @@ unsafe impl Send for Pinned {}
 unsafe impl Sync for Pinned {}
 
 fn tag(operation: u32, chunk: u64) -> Tag {
-    Tag { operation, chunk }
+    Tag { pipeline: 0, operation, chunk }
 }
 
 fn read(ptr: DevicePtr, bytes: usize) -> Access {
