@@ -7,8 +7,8 @@ mod touch;
 
 use std::fmt;
 
+pub(crate) use driver::Detail;
 pub use driver::DriverError;
-pub(crate) use driver::Others;
 pub use kind::ErrorKind;
 #[allow(unused_imports, reason = "for libraries, which are features")]
 pub(crate) use text::counted;

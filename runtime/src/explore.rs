@@ -5,6 +5,8 @@
 //! operations that nothing orders are reported as a race whatever the order; what exploring adds are results that differ, and
 //! functions on the host that rely on what they may not.
 //!
+//! One seed is one order, as long as one thread of the program uses the device.
+//!
 //! ```
 //! use thalweg::prelude::*;
 //! use thalweg_kernels::saxpy;

@@ -23,20 +23,18 @@ pub struct DriverError {
     pub(crate) pipeline: u32,
     /// Whether nothing works on the device from then on.
     pub(crate) lost: bool,
-    /// The kernel whose host body panicked, and the panic's message.
-    pub(crate) host_body: Option<String>,
-    /// Other operations that have to do with it.
-    pub(crate) others: Others,
+    /// What else is known of it.
+    pub(crate) detail: Option<Box<Detail>>,
 }
 
-/// The other operations of an error that has to do with several.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Others {
-    #[default]
-    None,
-    /// The two access the same memory, and nothing orders them.
+/// What the simulated device knows of an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// A kernel's host body panicked with this message.
+    HostBody(String),
+    /// It accesses the same memory as an earlier operation, and nothing orders them.
     Race { writes: bool, earlier: Tag, earlier_writes: bool },
-    /// All of those that use memory.
+    /// These use the memory.
     Users(Vec<Tag>),
 }
 
@@ -48,17 +46,12 @@ impl DriverError {
         description: impl Into<Cow<'static, str>>,
     ) -> Self {
         let (name, description) = (name.into(), description.into());
-        Self {
-            call,
-            code,
-            name,
-            description,
-            tag: None,
-            pipeline: 0,
-            lost: false,
-            host_body: None,
-            others: Others::None,
-        }
+        Self { call, code, name, description, tag: None, pipeline: 0, lost: false, detail: None }
+    }
+
+    /// With what else is known.
+    pub(crate) fn with(self, detail: Detail) -> Self {
+        Self { detail: Some(Box::new(detail)), ..self }
     }
 
     /// With the operation that it is about.

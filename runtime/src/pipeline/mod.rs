@@ -6,6 +6,7 @@ mod costs;
 mod cut;
 mod enqueue;
 mod execute;
+mod explain;
 mod functions;
 mod graph;
 mod halo;
@@ -41,16 +42,16 @@ pub use state::State;
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
-use crate::driver::Tag;
-use crate::error::{DriverError, Error, ErrorKind, Others, Place, Result, Site, Touch};
+use crate::error::{DriverError, ErrorKind, Place, Result, Site};
 use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
-use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
+use crate::plan::{BufferPlan, HostPlan, Plan};
 use crate::report::Report;
 use crate::stream::Stream;
 use call::Room;
 use costs::Spread;
+use explain::explain;
 use kept::Graphs;
 use ring::Ring;
 use run::Totals;
@@ -352,53 +353,6 @@ fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place 
         operation: Some(at.text),
         chunk,
         site: Some(Site { file: plan.file, line: at.line, column: at.column }),
-    }
-}
-
-/// A driver's error as the user's: with its place where the device can tell.
-fn explain(plan: &'static Plan, error: DriverError) -> Error {
-    let tag = error.tag.filter(|_| is_of(plan, error.pipeline));
-    let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
-    let host_body = |kernel, message| ErrorKind::HostBody { kernel, message };
-    let routine = |routine: &str, message| ErrorKind::Routine {
-        routine: routine.to_owned(),
-        status: format!("it panicked: {message}"),
-    };
-    let kind = match (&error.host_body, operation.map(|o| plan.operations[o].kind)) {
-        _ if error.others != Others::None => involving(plan, error),
-        (Some(message), Some(OperationKind::Launch { kernel })) => host_body(kernel, message.clone()),
-        (Some(message), Some(OperationKind::Call { routine: name })) => routine(name, message.clone()),
-        _ => ErrorKind::Driver(error),
-    };
-    match operation {
-        Some(operation) => Error::new(kind).at(place_of(plan, operation, tag.map(|(_, chunk)| chunk))),
-        None => Error::new(kind).at(place_of_pipeline(plan)),
-    }
-}
-
-/// Whether an operation is this plan's, as far as that is known: several pipelines use one device.
-fn is_of(plan: &Plan, pipeline: u32) -> bool {
-    pipeline == 0 || pipeline == plan.id()
-}
-
-/// What an error is that has to do with several operations.
-fn involving(plan: &'static Plan, error: DriverError) -> ErrorKind {
-    let place = |tag: Tag| match tag.operation as usize {
-        operation if operation < plan.operations.len() && is_of(plan, tag.pipeline) => {
-            place_of(plan, operation, Some(tag.chunk))
-        }
-        _ => place_of_pipeline(plan),
-    };
-    let touch = |tag, writes| Box::new(Touch { place: place(tag), writes });
-    match (&error.others, error.tag) {
-        (&Others::Race { writes, earlier, earlier_writes }, Some((operation, chunk))) => ErrorKind::Race {
-            earlier: touch(earlier, earlier_writes),
-            later: touch(Tag { pipeline: error.pipeline, operation, chunk }, writes),
-        },
-        (Others::Users(users), _) => {
-            ErrorKind::MemoryInUse { operations: users.iter().map(|&tag| place(tag)).collect() }
-        }
-        _ => ErrorKind::Driver(error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::inject::DriverCall;
 use crate::driver::{DriverResult, Tag};
-use crate::error::{DriverError, Others};
+use crate::error::{Detail, DriverError};
 
 pub(super) fn invalid_value(call: &'static str, description: impl Into<String>) -> DriverError {
     DriverError::new(call, 1, "CUDA_ERROR_INVALID_VALUE", description.into())
@@ -35,10 +35,8 @@ pub(super) fn stuck(call: &'static str) -> DriverError {
 
 pub(super) fn panicked(tag: Tag, message: String) -> DriverError {
     let description = format!("the kernel's host body panicked: {message}");
-    let mut error =
-        DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description).about(tag);
-    error.host_body = Some(message);
-    error
+    let error = DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description);
+    error.about(tag).with(Detail::HostBody(message))
 }
 
 /// Two accesses that nothing orders: `earlier` was enqueued first.
@@ -51,9 +49,8 @@ pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -
         name(earlier),
         verb(earlier_writes)
     );
-    let mut error = DriverError::new("race check", 999, "RACE", description).about(tag);
-    error.others = Others::Race { writes, earlier, earlier_writes };
-    error
+    let error = DriverError::new("race check", 999, "RACE", description).about(tag);
+    error.with(Detail::Race { writes, earlier, earlier_writes })
 }
 
 pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
@@ -62,12 +59,9 @@ pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
         "the memory is still in use by {}: synchronise with it before the memory is freed",
         names.join(" and ")
     );
-    let mut error = invalid_value(call, description);
-    if let Some(&tag) = users.first() {
-        error = error.about(tag);
-    }
-    error.others = Others::Users(users.to_vec());
-    error
+    let error = invalid_value(call, description);
+    let error = if let Some(&tag) = users.first() { error.about(tag) } else { error };
+    error.with(Detail::Users(users.to_vec()))
 }
 
 fn name(tag: Tag) -> String {

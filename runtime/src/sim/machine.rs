@@ -159,10 +159,11 @@ impl Machine {
         spans: &[Span],
         mut work: Work,
     ) -> DriverResult<()> {
-        if !self.tamper(call, tag, &mut work)? {
+        let tampered = self.tamper(call, tag, &mut work);
+        if !matches!(tampered, Ok(true)) {
             self.host += self.model.host_call;
             self.skipped.push(work.action);
-            return Ok(());
+            return tampered.map(drop);
         }
         self.enqueue_at(call, stream, tag, spans, work, self.model.host_call)
     }

@@ -20,6 +20,9 @@
 //! stream that was reached reports the error from its next `synchronize_stream`, once, and works again after that; an
 //! event recorded after the failure reports it until its stream has. So after an error, synchronising with every
 //! stream of a run leaves the device as good as new. (A GPU would be lost until the process ends.)
+//!
+//! Faults that somebody wants ([`inject`]) are such failures, or calls that are refused. One of them is as bad as on a GPU: from then on every
+//! call fails.
 
 mod adversary;
 mod block;
@@ -151,7 +154,9 @@ impl Sim {
         machine.faults.alive()?;
         machine.check(call, stream, spans)?;
         let work = work(&mut machine);
-        machine.enqueue_work(call, stream, tag, spans, work)
+        let result = machine.enqueue_work(call, stream, tag, spans, work);
+        wait::release(machine);
+        result
     }
 
     fn copy(
@@ -398,8 +403,11 @@ impl Driver for Sim {
             planned.push(work::planned(&machine.model, nodes, node, &mut bodies)?);
         }
         machine.check_nodes(call, stream, &planned)?;
-        machine.tamper_with_nodes(&mut planned)?;
-        machine.launch_graph(call, stream, tag, planned)
+        let result = machine
+            .tamper_with_nodes(&mut planned)
+            .and_then(|()| machine.launch_graph(call, stream, tag, &mut planned));
+        wait::release(machine);
+        result
     }
 
     unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {

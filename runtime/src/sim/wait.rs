@@ -87,10 +87,7 @@ impl Sim {
                 }
             }
             if !machine.skipped.is_empty() {
-                // Dropping a host body drops what it has captured, which may call this device, and may panic.
-                let skipped = std::mem::take(&mut machine.skipped);
-                drop(machine);
-                skipped.into_iter().for_each(|action| contain(|| drop(action)));
+                release(machine);
                 machine = self.machine();
             }
         }
@@ -128,6 +125,14 @@ impl Sim {
     pub(super) fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
         if bodies::is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
     }
+}
+
+/// Gives the lock back, and drops what will not be carried out: dropping a host body drops what it has captured, which may call
+/// this device, and may panic.
+pub(super) fn release(mut machine: MutexGuard<'_, Machine>) {
+    let skipped = std::mem::take(&mut machine.skipped);
+    drop(machine);
+    skipped.into_iter().for_each(|action| contain(|| drop(action)));
 }
 
 /// What a panic says.

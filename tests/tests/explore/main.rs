@@ -1,5 +1,6 @@
 //! Programs in many orders: what exploring reports, and random pipelines in a hundred thousand orders.
 
+mod checking;
 mod failures;
 mod interpreter;
 #[path = "../../../macros/compiler/tests/common/model.rs"]

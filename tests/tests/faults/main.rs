@@ -42,7 +42,7 @@ impl Watchdog {
                 let done = watchdog.done.load(Ordering::Relaxed);
                 if done == seen {
                     let current = watchdog.current.lock().unwrap();
-                    if *current != "" {
+                    if !current.is_empty() {
                         say!("deadlock: {current}");
                         std::process::abort();
                     }
@@ -309,6 +309,40 @@ fn an_omitted_operation_leaves_its_work_undone() {
     Saxpy::new(&device).unwrap().run(&numbers(20), &mut y).unwrap();
     let wrong: Vec<usize> = (0..20).filter(|&i| y[i] != 3.0 * numbers(20)[i]).collect();
     assert_eq!(wrong, [8, 9, 10, 11]);
+}
+
+/// Calls its device when it is dropped.
+#[derive(Clone)]
+struct Calls(Device);
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.0.free_memory().unwrap();
+    }
+}
+
+stream_pipeline! {
+    pipeline Calling {
+        param calls: Calls;
+        inout y: [f32];
+        chunk c = 4;
+        stage all { copy y -> dy; then |_| { let _ = &calls; }; copy dy -> y; }
+    }
+}
+
+/// What is not called is dropped where its device may be called.
+#[test]
+fn closures_that_are_not_called_are_dropped_outside_of_the_lock() {
+    let watchdog = Watchdog::new();
+    for effect in [Effect::Refused, Effect::Fails, Effect::Lost, Effect::Omitted] {
+        watchdog.next(format!("a closure that is dropped: {effect:?}"));
+        let device = Device::simulated(Spec::default());
+        let fault = device.inject(Fault::at(&Calling::PLAN, "then", 2, effect).unwrap()).unwrap();
+        let outcome = Calling::new(&device).unwrap().run(Calls(device.clone()), &mut numbers(20));
+        assert_eq!((outcome.is_ok(), fault.struck()), (effect == Effect::Omitted, true), "{effect:?}");
+        KEPT.lock().unwrap().push(device);
+    }
+    watchdog.next(String::new());
 }
 
 #[test]

@@ -20,6 +20,8 @@ use crate::driver::{
     Access, DevicePtr, Driver, DriverResult, HostBody, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
 };
 
+use crate::error::{Detail, DriverError};
+
 /// A simulated device with short names for the driver's methods.
 ///
 /// The methods are safe to call because the simulated device checks every handle and range itself; the tests access
@@ -52,6 +54,14 @@ unsafe impl Sync for Pinned {}
 
 fn tag(operation: u32, chunk: u64) -> Tag {
     Tag { pipeline: 0, operation, chunk }
+}
+
+/// What the host body that failed has said.
+fn host_body(error: &DriverError) -> Option<&str> {
+    match error.detail.as_deref() {
+        Some(Detail::HostBody(message)) => Some(message),
+        _ => None,
+    }
 }
 
 fn read(ptr: DevicePtr, bytes: usize) -> Access {
