@@ -56,19 +56,19 @@ mod tests {
         conditional: false,
         repeat: None,
         accesses: &[],
-        line: 7,
-        column: 3,
+        line: 19,
+        column: 29,
     };
     static PLAN: Plan = Plan {
-        pipeline: "P",
-        file: "p.rs",
-        line: 1,
-        column: 1,
+        pipeline: "Saxpy",
+        file: "src/main.rs",
+        line: 8,
+        column: 14,
         streams: &[],
         stages: &["load", "store"],
         hosts: &[],
         buffers: &[],
-        operations: &[OPERATION, OperationPlan { stage: 1, text: "copy dx -> y", line: 8, ..OPERATION }],
+        operations: &[OPERATION, OperationPlan { stage: 1, text: "copy dx -> y", line: 21, ..OPERATION }],
         events: &[],
         waits: &[],
     };
@@ -88,11 +88,11 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "memory is freed while it is in use\n  \
-             by `copy x -> dx` of chunk 4, in stage `load`, at p.rs:7:3\n  \
-             by `copy dx -> y` of chunk 3, in stage `store`, at p.rs:8:3\n  \
-             by what a run does besides its operations, at p.rs:1:1\n  \
-             in pipeline `P`, stage `load`, operation `copy x -> dx`, chunk 4\n  \
-             at p.rs:7:3"
+             by `copy x -> dx` of chunk 4, in stage `load`, at src/main.rs:19:29\n  \
+             by `copy dx -> y` of chunk 3, in stage `store`, at src/main.rs:21:29\n  \
+             by what a run does besides its operations, at src/main.rs:8:14\n  \
+             in pipeline `Saxpy`, stage `load`, operation `copy x -> dx`, chunk 4\n  \
+             at src/main.rs:19:29"
         );
     }
 
@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "a race: `copy x -> dx` of chunk 4 writes memory that `copy dx -> y` of chunk 2 reads, and nothing orders them\n  \
-             the earlier one is in stage `store`, at p.rs:8:3\n  \
-             in pipeline `P`, stage `load`, operation `copy x -> dx`, chunk 4\n  \
-             at p.rs:7:3"
+             the earlier one is in stage `store`, at src/main.rs:21:29\n  \
+             in pipeline `Saxpy`, stage `load`, operation `copy x -> dx`, chunk 4\n  \
+             at src/main.rs:19:29"
         );
     }
 
@@ -115,7 +115,7 @@ mod tests {
         let other = Plan { pipeline: "Q", ..PLAN };
         let elsewhere = Tag { pipeline: other.id(), ..tag(1, 2) };
         let place = *explain(&PLAN, error().about(elsewhere)).place();
-        assert_eq!((place.pipeline, place.operation, place.chunk), (Some("P"), None, None));
+        assert_eq!((place.pipeline, place.operation, place.chunk), (Some("Saxpy"), None, None));
         let place = *explain(&PLAN, error().about(tag(1, 2))).place();
         assert_eq!((place.operation, place.chunk), (Some("copy dx -> y"), Some(2)));
     }

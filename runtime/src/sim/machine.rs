@@ -211,6 +211,7 @@ impl Machine {
     ) -> DriverResult<()> {
         self.latest(call, event)?;
         if !self.begin(call, Some(tag), 0)? {
+            self.host += self.model.event_call;
             return Ok(());
         }
         let record = self.record_now(call, stream, tag, self.model.event_call)?;
@@ -243,6 +244,7 @@ impl Machine {
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
         if !self.begin(call, Some(tag), 0)? {
+            self.host += self.model.event_call;
             return Ok(());
         }
         let Some(record) = self.latest(call, event)? else {

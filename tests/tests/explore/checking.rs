@@ -1,5 +1,7 @@
 //! What the book's page on checking a pipeline shows.
 
+mod mended;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use thalweg::explore::Explore;
@@ -46,42 +48,6 @@ fn a_function_that_relies_on_the_order_of_chunks() {
          right: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]\n  \
          help: `explore::replay(0x910a2dec89025cc1, …)` runs the same schedule again"
     );
-}
-
-mod mended {
-    use super::*;
-
-    // ANCHOR: mended
-    fn number(first: u32, rows: &mut [u32]) {
-        rows.iter_mut().zip(first..).for_each(|(row, number)| *row = number);
-    }
-
-    stream_pipeline! {
-        pipeline Numbered {
-            output rows: [u32];
-            host h: [u32];
-            chunk c = 4;
-            depth = 3;
-            stream each per slot;
-            stage number on each { host number(c.start as u32, out h); copy h -> d; copy d -> rows; }
-        }
-    }
-
-    #[test]
-    fn rows_are_numbered_in_every_order() -> Result<()> {
-        let explored = explore(1, 100, |device| {
-            let mut rows = [0; 12];
-            Numbered::new(device)?.run(&mut rows)?;
-            assert_eq!(rows.to_vec(), (0..12).collect::<Vec<_>>());
-            Ok(())
-        })?;
-        println!("{explored}");
-        // ANCHOR_END: mended
-        assert_eq!(explored.to_string(), "schedules explored: 100 (95 different orders)");
-        // ANCHOR: mended_end
-        Ok(())
-    }
-    // ANCHOR_END: mended_end
 }
 
 stream_pipeline! {
