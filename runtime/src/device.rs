@@ -72,7 +72,12 @@ impl Device {
 
     /// A simulated device: kernels run their host bodies on the CPU, time is virtual and the same in every run.
     pub fn simulated(spec: Spec) -> Self {
-        Self { driver: Arc::new(Sim::new(spec)) }
+        Self::of(Arc::new(Sim::new(spec)))
+    }
+
+    /// The simulated device.
+    pub(crate) fn of(sim: Arc<Sim>) -> Self {
+        Self { driver: sim }
     }
 
     /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.

@@ -121,6 +121,8 @@ pub(crate) struct RawSymbol {
 /// CUDA has no place for it; the simulated device names races and faults with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
+    /// Whose operations: [`Plan::id`](crate::Plan), or 0 where that is not known.
+    pub pipeline: u32,
     /// Index into the pipeline's operations.
     pub operation: u32,
     /// Index of the chunk.
@@ -460,6 +462,11 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()>;
+
+    /// Whether a function on the host that is about to be enqueued is to panic, for the sake of a test.
+    fn has_panic(&self, _tag: Tag) -> bool {
+        false
+    }
 
     /// Time since this driver was made: real on a GPU, virtual on the simulated device.
     fn clock(&self) -> Duration;

@@ -3,13 +3,16 @@
 mod driver;
 mod kind;
 mod text;
+mod touch;
 
 use std::fmt;
 
+pub(crate) use driver::Detail;
 pub use driver::DriverError;
 pub use kind::ErrorKind;
 #[allow(unused_imports, reason = "for libraries, which are features")]
 pub(crate) use text::counted;
+pub use touch::Touch;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -140,6 +143,13 @@ impl Error {
         self
     }
 
+    /// It came up in one of many orders.
+    pub(crate) fn in_schedule(mut self, number: u64, seed: u64) -> Self {
+        let cause = Box::new(std::mem::replace(&mut self.inner.kind, ErrorKind::Skipped));
+        self.inner.kind = ErrorKind::Schedule { number, seed, cause };
+        self
+    }
+
     pub(crate) fn with_complete(mut self, complete: Vec<Complete>) -> Self {
         self.inner.complete = complete;
         self
@@ -160,11 +170,7 @@ impl From<DriverError> for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.inner.kind {
-            ErrorKind::Driver(error) => Some(error),
-            ErrorKind::Library { device: Some(error), .. } => Some(&**error),
-            _ => None,
-        }
+        self.inner.kind.driver_error().map(|error| error as _)
     }
 }
 
@@ -190,7 +196,8 @@ impl fmt::Display for Error {
         if let Some(site) = place.site {
             write!(f, "\n  at {site}")?;
         }
-        if let ErrorKind::Driver(error) = &self.inner.kind
+        if let Some(error) = self.inner.kind.driver_error()
+            && !matches!(self.inner.kind, ErrorKind::Library { .. })
             && error.is_asynchronous()
             && place.operation.is_none()
         {

@@ -48,6 +48,8 @@
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
+//! | test a pipeline in many orders | [`explore`](mod@explore) |
+//! | see what happens when something fails | [`Fault`] |
 //! | handle errors | [`Error`], [`ErrorKind`] |
 //!
 //! # Features
@@ -70,6 +72,7 @@ mod cuda;
 mod device;
 mod driver;
 mod error;
+pub mod explore;
 mod extent;
 mod function;
 mod graph;
@@ -108,7 +111,8 @@ pub mod prelude;
 pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
-pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site};
+pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site, Touch};
+pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
@@ -136,7 +140,7 @@ pub use plan::{
     Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
 pub use report::Report;
-pub use sim::Spec;
+pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;
 pub use timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
 

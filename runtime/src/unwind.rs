@@ -22,6 +22,14 @@ pub(crate) fn contain(work: impl FnOnce()) {
     }
 }
 
+/// What a panic was raised with.
+pub(crate) fn panic_message(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    drop_payload(panic);
+    message.unwrap_or_else(|| "it panicked".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

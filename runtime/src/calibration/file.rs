@@ -122,6 +122,7 @@ fn from_text(text: &str) -> Result<Spec, String> {
         graph_launch: fields.time("graph_launch")?,
         graph_update: fields.time("graph_update")?,
         adversary: None,
+        faults: Vec::new(),
     };
     fields.check(&spec)?;
     Ok(spec)

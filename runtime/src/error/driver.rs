@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::driver::Tag;
+
 /// An error code of CUDA's driver, or the same code from the simulated device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{call}` failed: {name} ({code}): {description}")]
@@ -17,8 +19,23 @@ pub struct DriverError {
     pub description: Cow<'static, str>,
     /// The operation and chunk that failed, where the device can tell (the simulated device can).
     pub(crate) tag: Option<(u32, u64)>,
-    /// The kernel whose host body panicked, and the panic's message.
-    pub(crate) host_body: Option<String>,
+    /// The pipeline of that operation, as in `Tag`.
+    pub(crate) pipeline: u32,
+    /// Whether nothing works on the device from then on.
+    pub(crate) lost: bool,
+    /// What else is known of it.
+    pub(crate) detail: Option<Box<Detail>>,
+}
+
+/// What the simulated device knows of an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// A kernel's host body panicked with this message.
+    HostBody(String),
+    /// It accesses the same memory as an earlier operation, and nothing orders them.
+    Race { writes: bool, earlier: Tag, earlier_writes: bool },
+    /// These use the memory.
+    Users(Vec<Tag>),
 }
 
 impl DriverError {
@@ -28,7 +45,19 @@ impl DriverError {
         name: impl Into<Cow<'static, str>>,
         description: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { call, code, name: name.into(), description: description.into(), tag: None, host_body: None }
+        let (name, description) = (name.into(), description.into());
+        Self { call, code, name, description, tag: None, pipeline: 0, lost: false, detail: None }
+    }
+
+    /// With what else is known.
+    pub(crate) fn with(self, detail: Detail) -> Self {
+        Self { detail: Some(Box::new(detail)), ..self }
+    }
+
+    /// With the operation that it is about.
+    pub(crate) fn about(mut self, tag: Tag) -> Self {
+        (self.tag, self.pipeline) = (Some((tag.operation, tag.chunk)), tag.pipeline);
+        self
     }
 
     pub(crate) fn is_out_of_memory(&self) -> bool {

@@ -1,7 +1,8 @@
 //! [`ErrorKind`]: everything that can happen.
 
-use super::DriverError;
 use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring};
+use super::touch::{Touch, users};
+use super::{DriverError, Place};
 
 /// What happened.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -573,7 +574,71 @@ pub enum ErrorKind {
     /// An operation of a chunk was not enqueued, because an expression in the pipeline left it early.
     #[error("operations were skipped: an expression left the pipeline's body early")]
     Skipped,
+    /// Two operations access the same memory, one of them writes it, and nothing orders them. The simulated device finds that; a
+    /// pipeline's events are proved to leave no such two.
+    ///
+    /// The error's own place is the later one's.
+    #[error(
+        "a race: {} memory that {}, and nothing orders them{}",
+        later.named(),
+        earlier.named(),
+        earlier.located("the earlier one")
+    )]
+    Race {
+        /// The one that was enqueued first.
+        earlier: Box<Touch>,
+        /// The one that was enqueued second, and is not carried out.
+        later: Box<Touch>,
+    },
+    /// Memory was freed that operations still use: the host has not waited for them. The simulated device finds that, and does
+    /// not free it.
+    #[error("memory is freed while it is in use{}", users(operations))]
+    MemoryInUse {
+        /// Those that use it: the last that writes it, and those that read it since.
+        operations: Vec<Place>,
+    },
+    /// An operation that a pipeline does not have.
+    #[error("pipeline `{pipeline}` has no stage, operation, kernel or function `{name}`")]
+    NoSuchOperation {
+        /// The pipeline.
+        pipeline: &'static str,
+        /// What was looked for.
+        name: String,
+    },
+    /// A [`Fault`](crate::Fault) for a GPU.
+    #[error("faults can be injected into simulated devices only, but this is a GPU")]
+    CannotInject,
+    /// A program has failed in one of the orders that it was [explored](mod@crate::explore) in.
+    #[error(
+        "schedule {number} fails: {cause}\n  help: `explore::replay({seed:#x}, …)` runs the same schedule again"
+    )]
+    Schedule {
+        /// The schedule, from 0.
+        number: u64,
+        /// Its seed, which alone gives the same order again.
+        seed: u64,
+        /// What has happened.
+        cause: Box<ErrorKind>,
+    },
+    /// A program panicked while it was [explored](mod@crate::explore).
+    #[error("it panicked: {message}")]
+    Panicked {
+        /// The panic's message.
+        message: String,
+    },
     /// The driver reported an error.
     #[error("{0}")]
     Driver(DriverError),
+}
+
+impl ErrorKind {
+    /// What the driver has said, where it has.
+    pub(crate) fn driver_error(&self) -> Option<&DriverError> {
+        match self {
+            Self::Driver(error) => Some(error),
+            Self::Library { device, .. } => device.as_deref(),
+            Self::Schedule { cause, .. } => cause.driver_error(),
+            _ => None,
+        }
+    }
 }

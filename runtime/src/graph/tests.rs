@@ -2,7 +2,7 @@
 
 use super::*;
 
-const TAG: Tag = Tag { operation: 0, chunk: 0 };
+const TAG: Tag = Tag { pipeline: 0, operation: 0, chunk: 0 };
 
 fn copy(bytes: usize) -> Work {
     Work::CopyToDevice { to: DevicePtr(256), from: 64, bytes }

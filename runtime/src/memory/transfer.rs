@@ -11,7 +11,7 @@ use crate::stream::Stream;
 const PIECE: usize = 8 << 20;
 
 /// No operation of a plan: the device's errors then belong to the pipeline as a whole, or to none.
-pub(crate) const NO_OPERATION: Tag = Tag { operation: u32::MAX, chunk: 0 };
+pub(crate) const NO_OPERATION: Tag = Tag { pipeline: 0, operation: u32::MAX, chunk: 0 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {

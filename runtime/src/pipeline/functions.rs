@@ -1,8 +1,7 @@
 //! What runs on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that `call` calls.
 
-use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -18,7 +17,7 @@ use crate::launch::{View, ViewMut, aliases};
 use crate::plan::{OperationKind, Plan};
 use crate::slices::{Slices, Views};
 use crate::timeline::Engine;
-use crate::unwind::{contain, drop_payload};
+use crate::unwind::{contain, panic_message};
 
 /// What the first function that failed had to say.
 #[derive(Debug)]
@@ -96,6 +95,13 @@ impl Functions {
         call: impl FnOnce() -> R + Send + 'static,
     ) -> HostJob {
         let failure = Arc::clone(self.failure.get_or_insert_default());
+        let panics = operation.device().driver().has_panic(operation.tag());
+        let call = move || {
+            if panics {
+                resume_unwind(Box::new("a fault was injected"));
+            }
+            call()
+        };
         let is_host = matches!(operation.plan().kind, OperationKind::Host { .. });
         let (operation, chunk) = (operation.index, operation.chunk.index);
         // No output waits for a callback.
@@ -121,14 +127,6 @@ impl fmt::Debug for Functions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Functions")
     }
-}
-
-/// What a panic was raised with.
-fn panic_message(panic: Box<dyn Any + Send>) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    drop_payload(panic);
-    message.unwrap_or_else(|| "it panicked".to_owned())
 }
 
 /// What a `host` function or a callback returns: nothing, or a `Result` whose error can be shown.

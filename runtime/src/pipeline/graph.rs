@@ -239,7 +239,7 @@ impl Recorder {
         self.place()?;
         let Self { device, cover, graphs, bodies, position, .. } = self;
         let driver = device.driver();
-        let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
+        let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
         let Graphs { lanes, retired, recorded, .. } = &mut **graphs;
         let lane = &mut lanes[self.lane];
         let stream = lane.stream.raw;
@@ -277,7 +277,7 @@ impl Recorder {
             && let Some(before) = self.last
             && before != lane
         {
-            let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
+            let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
             let (stream, event) = (self.stream(), self.graphs.lanes[before].done.raw);
             // SAFETY: the stream and the event live as long as their lanes.
             unsafe { self.device.driver().wait(stream, event, tag)? };
@@ -288,7 +288,7 @@ impl Recorder {
 
     /// Notes that the chunk has come as far as this.
     fn mark(&mut self) -> DriverResult<()> {
-        let tag = Tag { operation: NO_OPERATION, chunk: self.chunk as u64 };
+        let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
         let lane = self.lane;
         self.last = Some(lane);
         let lane = &mut self.graphs.lanes[lane];

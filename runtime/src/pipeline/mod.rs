@@ -6,6 +6,7 @@ mod costs;
 mod cut;
 mod enqueue;
 mod execute;
+mod explain;
 mod functions;
 mod graph;
 mod halo;
@@ -46,15 +47,16 @@ pub use state::State;
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
-use crate::error::{Error, ErrorKind, Place, Result, Site};
+use crate::error::{DriverError, ErrorKind, Place, Result, Site};
 use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
-use crate::plan::{BufferPlan, HostPlan, OperationKind, Plan};
+use crate::plan::{BufferPlan, HostPlan, Plan};
 use crate::report::Report;
 use crate::stream::Stream;
 use call::Room;
 use costs::Spread;
+use explain::explain;
 use kept::Graphs;
 use pace::Pace;
 use profile::Clockwork;
@@ -86,6 +88,8 @@ pub enum ChunkSize {
 pub struct Pipeline {
     device: Device,
     plan: &'static Plan,
+    /// The plan's.
+    id: u32,
     depth: usize,
     /// If that is the runtime's to choose, what it is where nothing is staged and the budget allows it.
     auto_depth: Option<usize>,
@@ -148,6 +152,7 @@ impl Pipeline {
         Ok(Self {
             device: device.clone(),
             plan,
+            id: plan.id(),
             depth,
             auto_depth: given.is_none().then_some(depth),
             spread: Spread::default(),
@@ -314,9 +319,9 @@ enum Drained {
     /// All work is complete.
     Clean,
     /// Some of it failed; none is in flight any more.
-    Failed(crate::error::DriverError),
+    Failed(DriverError),
     /// The device does not answer: copies may be in flight.
-    Lost(crate::error::DriverError),
+    Lost(DriverError),
 }
 
 /// Whether a ring fits its budget.
@@ -361,26 +366,6 @@ fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place 
         operation: Some(at.text),
         chunk,
         site: Some(Site { file: plan.file, line: at.line, column: at.column }),
-    }
-}
-
-/// A driver's error as the user's: with its place where the device can tell.
-fn explain(plan: &'static Plan, error: crate::error::DriverError) -> Error {
-    let tag = error.tag;
-    let operation = tag.map(|(operation, _)| operation as usize).filter(|&o| o < plan.operations.len());
-    let host_body = |kernel, message| ErrorKind::HostBody { kernel, message };
-    let routine = |routine: &str, message| ErrorKind::Routine {
-        routine: routine.to_owned(),
-        status: format!("it panicked: {message}"),
-    };
-    let kind = match (&error.host_body, operation.map(|o| plan.operations[o].kind)) {
-        (Some(message), Some(OperationKind::Launch { kernel })) => host_body(kernel, message.clone()),
-        (Some(message), Some(OperationKind::Call { routine: name })) => routine(name, message.clone()),
-        _ => ErrorKind::Driver(error),
-    };
-    match operation {
-        Some(operation) => Error::new(kind).at(place_of(plan, operation, tag.map(|(_, chunk)| chunk))),
-        None => Error::new(kind).at(place_of_pipeline(plan)),
     }
 }
 

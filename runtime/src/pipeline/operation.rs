@@ -206,7 +206,7 @@ impl<'r> Operation<'r> {
     }
 
     pub(super) fn tag(&self) -> Tag {
-        Tag { operation: self.index as u32, chunk: self.chunk.index as u64 }
+        Tag { pipeline: self.run.id, operation: self.index as u32, chunk: self.chunk.index as u64 }
     }
 
     /// An error of this operation, after which nothing more is enqueued.

@@ -177,7 +177,7 @@ mod tests {
 
     fn record(recorded: &mut Recorded, steps: &[(usize, u32, Step)], before: Option<&Recording>) {
         for &(stream, operation, step) in steps {
-            let tag = Tag { operation, chunk: 0 };
+            let tag = Tag { pipeline: 0, operation, chunk: 0 };
             match step {
                 Step::Record(event) => recorded.record(event, stream),
                 Step::Wait(event) => recorded.wait(stream, event),

@@ -49,6 +49,8 @@ pub struct EventKey(pub(super) usize);
 pub struct Run<'r> {
     pub(super) device: &'r Device,
     pub(super) plan: &'static Plan,
+    /// The plan's.
+    pub(super) id: u32,
     pub(super) depth: usize,
     pub(super) ring: &'r Ring,
     pub(super) hosts: &'r [HostSource<'r>],
@@ -124,10 +126,11 @@ impl<'r> Run<'r> {
         read_ahead: &'r [(usize, usize)],
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
-        let Pipeline { device, plan, depth, ring, states, streams, .. } = pipeline;
+        let Pipeline { device, plan, id, depth, ring, states, streams, .. } = pipeline;
         Self {
             device,
             plan,
+            id: *id,
             depth: *depth,
             // A graph has an order in place of streams, and more freedom costs more to launch.
             spread: pipeline.spreads() && recorder.is_none() && pipeline.graphs.is_none(),

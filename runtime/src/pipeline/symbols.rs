@@ -122,7 +122,7 @@ impl Operation<'_> {
     }
 
     fn copy_symbols(&self, to: &[RawSymbol], from: &[Access], stream: &Stream) -> DriverResult<()> {
-        let Tag { operation, chunk } = self.tag();
+        let Tag { operation, chunk, .. } = self.tag();
         for (to, from) in to.iter().zip(from) {
             // SAFETY: the variable lives as long as its module, which the run holds, and has room for these bytes; the
             // resident lives as long as the run. The stream is waited for below, and by the run's drain if that fails.

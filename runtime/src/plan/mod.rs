@@ -42,6 +42,15 @@ pub struct Plan {
     pub waits: &'static [WaitPlan],
 }
 
+impl Plan {
+    /// Tells pipelines apart: the number follows from the name and where it is declared (FNV-1a), and is never 0.
+    pub(crate) fn id(&self) -> u32 {
+        let words = [self.line, self.column].map(u32::to_le_bytes);
+        let bytes = self.pipeline.bytes().chain(self.file.bytes()).chain(words.into_iter().flatten());
+        bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)).max(1)
+    }
+}
+
 /// One stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPlan {
@@ -237,6 +246,16 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// The path of its kernel, routine or function.
+    pub(crate) fn path(self) -> Option<&'static str> {
+        match self {
+            Self::Launch { kernel: path } | Self::Call { routine: path } | Self::Host { function: path } => {
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the host has a part in it, so that no graph can hold it: a routine, a function, a callback.
     pub(crate) fn is_direct(self) -> bool {
         matches!(self, Self::Call { .. } | Self::Host { .. } | Self::Then)

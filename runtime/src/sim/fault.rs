@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::inject::DriverCall;
 use crate::driver::{DriverResult, Tag};
-use crate::error::DriverError;
+use crate::error::{Detail, DriverError};
 
 pub(super) fn invalid_value(call: &'static str, description: impl Into<String>) -> DriverError {
     DriverError::new(call, 1, "CUDA_ERROR_INVALID_VALUE", description.into())
@@ -37,15 +38,9 @@ pub(super) fn stuck(call: &'static str) -> DriverError {
 }
 
 pub(super) fn panicked(tag: Tag, message: String) -> DriverError {
-    let mut error = DriverError::new(
-        "cuLaunchKernel",
-        719,
-        "CUDA_ERROR_LAUNCH_FAILED",
-        format!("the kernel's host body panicked: {message}"),
-    );
-    error.tag = Some((tag.operation, tag.chunk));
-    error.host_body = Some(message);
-    error
+    let description = format!("the kernel's host body panicked: {message}");
+    let error = DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description);
+    error.about(tag).with(Detail::HostBody(message))
 }
 
 /// Two accesses that nothing orders: `earlier` was enqueued first.
@@ -58,9 +53,8 @@ pub(super) fn race(tag: Tag, writes: bool, earlier: Tag, earlier_writes: bool) -
         name(earlier),
         verb(earlier_writes)
     );
-    let mut error = DriverError::new("race check", 999, "RACE", description);
-    error.tag = Some((tag.operation, tag.chunk));
-    error
+    let error = DriverError::new("race check", 999, "RACE", description).about(tag);
+    error.with(Detail::Race { writes, earlier, earlier_writes })
 }
 
 pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
@@ -69,13 +63,39 @@ pub(super) fn in_use(call: &'static str, users: &[Tag]) -> DriverError {
         "the memory is still in use by {}: synchronise with it before the memory is freed",
         names.join(" and ")
     );
-    let mut error = invalid_value(call, description);
-    error.tag = users.first().map(|tag| (tag.operation, tag.chunk));
-    error
+    let error = invalid_value(call, description);
+    let error = if let Some(&tag) = users.first() { error.about(tag) } else { error };
+    error.with(Detail::Users(users.to_vec()))
 }
 
 fn name(tag: Tag) -> String {
     format!("operation {} of chunk {}", tag.operation, tag.chunk)
+}
+
+/// A call that is refused because somebody wants it to be.
+pub(super) fn injected(call: &'static str, bytes: usize) -> DriverError {
+    match DriverCall::of(call) {
+        DriverCall::Allocate
+        | DriverCall::AllocatePinned
+        | DriverCall::CreateStream
+        | DriverCall::CreateEvent => {
+            let description = format!("{bytes} bytes were asked for, and a fault was injected");
+            DriverError::new(call, 2, "CUDA_ERROR_OUT_OF_MEMORY", description)
+        }
+        _ => invalid_value(call, "a fault was injected"),
+    }
+}
+
+/// An operation that fails on the device because somebody wants it to.
+pub(super) fn failed(call: &'static str) -> DriverError {
+    DriverError::new(call, 719, "CUDA_ERROR_LAUNCH_FAILED", "a fault was injected")
+}
+
+/// The same, and the device with it.
+pub(super) fn lost(call: &'static str) -> DriverError {
+    let description = "a fault was injected, and the device is lost";
+    let error = DriverError::new(call, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", description);
+    DriverError { lost: true, ..error }
 }
 
 /// What went wrong in a stream, until the stream's next synchronisation reports it.

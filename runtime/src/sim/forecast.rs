@@ -55,7 +55,7 @@ pub(crate) struct Forecast {
 
 impl Forecast {
     pub(crate) fn new(spec: &Spec) -> Self {
-        let spec = Spec { adversary: None, ..spec.clone() };
+        let spec = Spec { adversary: None, faults: Vec::new(), ..spec.clone() };
         Self { machine: Machine::new(&spec), done: Vec::new(), streams: Vec::new() }
     }
 

@@ -42,11 +42,24 @@ impl Machine {
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
         for node in nodes {
-            let refused = |mut error: DriverError| {
-                error.tag = Some((node.tag.operation, node.tag.chunk));
-                error
-            };
+            let refused = |error: DriverError| error.about(node.tag);
             self.check(node.call, stream, &node.spans).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Changes what the nodes do as faults have it. A node that is refused has the graph refused.
+    pub fn tamper_with_nodes(&mut self, nodes: &mut [Planned<'_>]) -> DriverResult<()> {
+        for node in nodes {
+            let Some(mut work) = node.work.take() else { continue };
+            let tampered = self.tamper(node.call, node.tag, &mut work);
+            if let Ok(false) = tampered {
+                self.skipped.push(work.action);
+            } else {
+                // To be enqueued, or dropped with the others.
+                node.work = Some(work);
+            }
+            tampered?;
         }
         Ok(())
     }
@@ -57,10 +70,10 @@ impl Machine {
         call: &'static str,
         stream: RawStream,
         tag: Tag,
-        nodes: Vec<Planned<'_>>,
+        nodes: &mut [Planned<'_>],
     ) -> DriverResult<()> {
         self.host += self.model.graph_launch;
-        let chains = Chains::new(&nodes);
+        let chains = Chains::new(nodes);
         let priority = self.stream(call, stream)?.priority;
         let mut streams = vec![stream];
         if chains.count > 1 {
@@ -72,7 +85,7 @@ impl Machine {
             }
         }
         let mut records = vec![None; nodes.len()];
-        for (index, node) in nodes.into_iter().enumerate() {
+        for (index, node) in nodes.iter_mut().enumerate() {
             let stream = streams[chains.of[index]];
             for &before in node.after {
                 if let Some(record) = &records[before as usize]
@@ -82,7 +95,7 @@ impl Machine {
                     self.wait_for(node.call, stream, &record, node.tag, 0.0)?;
                 }
             }
-            if let Some(work) = node.work {
+            if let Some(work) = node.work.take() {
                 self.enqueue_at(node.call, stream, node.tag, &node.spans, work, 0.0)?;
             }
             if chains.recorded[index] {

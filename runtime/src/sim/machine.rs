@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::adversary::Random;
+use super::adversary::{Carried, Random};
 use super::fault::{self, Failure};
 use super::handles::Handles;
 use super::history::Accessor;
+use super::inject::Faults;
 use super::memory::{Memory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
@@ -67,6 +68,10 @@ pub(super) struct Machine {
     pub host: Nanos,
     /// Work that will not be carried out, to be dropped where no lock is held.
     pub skipped: Vec<Action>,
+    /// What goes wrong on purpose.
+    pub faults: Faults,
+    /// In which order work was carried out.
+    pub carried: Carried,
     /// A thread is carrying out a job without the lock.
     pub executing: bool,
     /// Threads that wait for it.
@@ -77,6 +82,10 @@ pub(super) struct Machine {
 
 impl Machine {
     pub fn new(spec: &Spec) -> Self {
+        let mut faults = Faults::default();
+        for fault in &spec.faults {
+            faults.add(*fault);
+        }
         Self {
             model: Model::new(spec),
             schedule: spec.adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
@@ -90,6 +99,8 @@ impl Machine {
             now: 0.0,
             host: 0.0,
             skipped: Vec::new(),
+            faults,
+            carried: Carried::default(),
             executing: false,
             waiting: 0,
             sequence: 0,
@@ -152,12 +163,18 @@ impl Machine {
         stream: RawStream,
         tag: Tag,
         spans: &[Span],
-        work: Work,
+        mut work: Work,
     ) -> DriverResult<()> {
         let cost = match &work.action {
             Action::Body(_) => self.model.launch_call,
             Action::Copy { .. } | Action::Host(_) => self.model.host_call,
         };
+        let tampered = self.tamper(call, tag, &mut work);
+        if !matches!(tampered, Ok(true)) {
+            self.host += cost;
+            self.skipped.push(work.action);
+            return tampered.map(drop);
+        }
         self.enqueue_at(call, stream, tag, spans, work, cost)
     }
 
@@ -203,6 +220,10 @@ impl Machine {
         tag: Tag,
     ) -> DriverResult<()> {
         self.latest(call, event)?;
+        if !self.begin(call, Some(tag), 0)? {
+            self.host += self.model.event_call;
+            return Ok(());
+        }
         let record = self.record_now(call, stream, tag, self.model.event_call)?;
         let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
         *latest = Some(record);
@@ -232,6 +253,10 @@ impl Machine {
         tag: Tag,
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
+        if !self.begin(call, Some(tag), 0)? {
+            self.host += self.model.event_call;
+            return Ok(());
+        }
         let Some(record) = self.latest(call, event)? else {
             self.host += self.model.event_call;
             return Ok(());
@@ -286,10 +311,14 @@ impl Machine {
         if self.settle(horizon) {
             return Progress::Moved;
         }
-        match self.schedule {
+        let progress = match self.schedule {
             Schedule::Timed => self.step_timed(),
             Schedule::Adversarial(_) => self.step_adversarial(),
+        };
+        if let Progress::Run(job) = &progress {
+            self.carried.note(job);
         }
+        progress
     }
 
     /// Completes what needs no engine and may happen up to `horizon`.
@@ -300,6 +329,9 @@ impl Machine {
             let latency = self.model.event_latency;
             while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
                 settled = true;
+            }
+            if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
+                self.faults.lose(&failure.error);
             }
             if stream.is_over() {
                 over.push(handle);

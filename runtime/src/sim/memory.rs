@@ -116,6 +116,13 @@ impl Memory {
         Ok(allocation.block)
     }
 
+    /// The caller has no more use for what starts there, but it cannot be freed.
+    pub fn give_up(&mut self, start: usize) {
+        if let Some(allocation) = self.allocations.get_mut(&start) {
+            allocation.given_up = true;
+        }
+    }
+
     /// Checks that the bytes lie in one live allocation.
     pub fn check(&self, call: &'static str, span: Span) -> DriverResult<()> {
         let Span { start, bytes, place, .. } = span;

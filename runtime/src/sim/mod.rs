@@ -20,6 +20,9 @@
 //! stream that was reached reports the error from its next `synchronize_stream`, once, and works again after that; an
 //! event recorded after the failure reports it until its stream has. So after an error, synchronising with every
 //! stream of a run leaves the device as good as new. (A GPU would be lost until the process ends.)
+//!
+//! Faults that somebody wants ([`inject`]) are such failures, or calls that are refused. One of them is as bad as on a GPU: from then on every
+//! call fails.
 
 mod adversary;
 mod block;
@@ -29,6 +32,7 @@ pub(crate) mod forecast;
 mod graph;
 mod handles;
 mod history;
+mod inject;
 mod machine;
 mod memory;
 mod model;
@@ -47,7 +51,9 @@ use std::ptr::NonNull;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+pub(crate) use self::adversary::mixed;
 use self::block::Block;
+pub use self::inject::{DriverCall, Effect, Fault, Injected};
 use self::machine::Machine;
 use self::memory::{Place, Span};
 use self::queue::{Action, Engine, Work};
@@ -97,6 +103,11 @@ impl Sim {
         Self { info, calibration, machine, workers, executed: Condvar::new() }
     }
 
+    /// Tells apart the orders in which devices have carried out work.
+    pub(crate) fn order(&self) -> u64 {
+        self.machine().carried.0
+    }
+
     fn machine(&self) -> MutexGuard<'_, Machine> {
         // Nothing of the user's runs under the lock, so a panic cannot leave the machine half-changed.
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
@@ -104,7 +115,10 @@ impl Sim {
 
     fn allocate_in(&self, call: &'static str, bytes: usize, place: Place) -> DriverResult<NonNull<u8>> {
         let bytes = bytes.max(1);
-        self.machine().memory.reserve(call, bytes, place)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, bytes)?;
+        machine.memory.reserve(call, bytes, place)?;
+        drop(machine);
         // Not under the lock: filling a large block takes a while.
         let block = Block::new(bytes, place.align(), place.fill());
         let mut machine = self.machine();
@@ -119,7 +133,11 @@ impl Sim {
 
     fn free_in(&self, call: &'static str, start: usize, place: Place) -> DriverResult<()> {
         let mut machine = self.machine();
-        let Machine { memory, order, .. } = &mut *machine;
+        let Machine { memory, order, faults, .. } = &mut *machine;
+        if let Err(lost) = faults.alive() {
+            memory.give_up(start);
+            return Err(lost);
+        }
         let block = memory.remove(call, start, place, order)?;
         drop(machine);
         drop(block);
@@ -135,9 +153,12 @@ impl Sim {
         work: impl FnOnce(&mut Machine) -> Work,
     ) -> DriverResult<()> {
         let mut machine = self.machine();
+        machine.faults.alive()?;
         machine.check(call, stream, spans)?;
         let work = work(&mut machine);
-        machine.enqueue_work(call, stream, tag, spans, work)
+        let result = machine.enqueue_work(call, stream, tag, spans, work);
+        wait::release(machine);
+        result
     }
 
     fn copy(
@@ -193,7 +214,9 @@ impl Driver for Sim {
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
         let (least, greatest) = self.info.priorities;
         let priority = priority.min(least).max(greatest);
-        Ok(self.machine().create_stream(priority))
+        let mut machine = self.machine();
+        machine.begin("cuStreamCreateWithPriority", None, 0)?;
+        Ok(machine.create_stream(priority))
     }
 
     fn null_stream(&self) -> DriverResult<RawStream> {
@@ -209,7 +232,9 @@ impl Driver for Sim {
     }
 
     fn create_event(&self) -> DriverResult<RawEvent> {
-        Ok(RawEvent(self.machine().events.insert(None)))
+        let mut machine = self.machine();
+        machine.begin("cuEventCreate", None, 0)?;
+        Ok(RawEvent(machine.events.insert(None)))
     }
 
     fn create_timing_event(&self) -> DriverResult<RawEvent> {
@@ -242,12 +267,16 @@ impl Driver for Sim {
 
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
         let call = "cuEventSynchronize";
-        let latest = self.machine().latest(call, event)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let latest = machine.latest(call, event)?;
+        drop(machine);
         latest.map_or(Ok(()), |record| self.wait_for_record(call, &record))
     }
 
     unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
-        let machine = self.machine();
+        let mut machine = self.machine();
+        machine.begin("cuEventQuery", None, 0)?;
         let Some(record) = machine.latest("cuEventQuery", event)? else { return Ok(true) };
         let Some(outcome) = record.outcome.get().filter(|outcome| outcome.at <= machine.now) else {
             return Ok(false);
@@ -356,6 +385,7 @@ impl Driver for Sim {
 
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let mut machine = self.machine();
+        machine.begin("cuGraphInstantiate", None, 0)?;
         // A call for each node, and one to make it executable.
         machine.host += machine.model.host_call * (nodes.len() + 1) as f64;
         let graph = machine.graphs.insert(nodes.len());
@@ -369,6 +399,7 @@ impl Driver for Sim {
         changed: &[u32],
     ) -> DriverResult<bool> {
         let mut machine = self.machine();
+        machine.begin("cuGraphExecUpdate", None, 0)?;
         machine.check_graph("cuGraphExecUpdate", graph, nodes.len())?;
         machine.host += machine.model.graph_update * changed.len() as f64;
         Ok(true)
@@ -387,12 +418,17 @@ impl Driver for Sim {
         let mut bodies = bodies.into_iter();
         let mut planned = Vec::with_capacity(nodes.len());
         let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
         machine.check_graph(call, graph, nodes.len())?;
         for node in nodes.nodes() {
             planned.push(work::planned(&machine.model, nodes, node, &mut bodies)?);
         }
         machine.check_nodes(call, stream, &planned)?;
-        machine.launch_graph(call, stream, tag, planned)
+        let result = machine
+            .tamper_with_nodes(&mut planned)
+            .and_then(|()| machine.launch_graph(call, stream, tag, &mut planned));
+        wait::release(machine);
+        result
     }
 
     unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
@@ -427,6 +463,10 @@ impl Driver for Sim {
             action: Action::Host(signal),
             fault: None,
         })
+    }
+
+    fn has_panic(&self, tag: Tag) -> bool {
+        self.has_function_panic(tag)
     }
 
     fn clock(&self) -> Duration {

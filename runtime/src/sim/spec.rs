@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::inject::Fault;
+
 /// What a simulated device is like: its sizes and how fast it is.
 ///
 /// Start from a preset and change what matters:
@@ -73,6 +75,7 @@ pub struct Spec {
     /// What a call that changes a node of a graph costs the host.
     pub graph_update: Duration,
     pub(crate) adversary: Option<u64>,
+    pub(crate) faults: Vec<Fault>,
 }
 
 impl Spec {
@@ -110,6 +113,7 @@ impl Spec {
             graph_launch: Duration::from_nanos(2_000),
             graph_update: Duration::from_nanos(200),
             adversary: None,
+            faults: Vec::new(),
         }
     }
 
@@ -211,6 +215,13 @@ impl Spec {
     #[must_use]
     pub fn adversarial(mut self, seed: u64) -> Self {
         self.adversary = Some(seed);
+        self
+    }
+
+    /// Has something go wrong: see [`Fault`]. Calls are counted from the device's beginning.
+    #[must_use]
+    pub fn with_fault(mut self, fault: Fault) -> Self {
+        self.faults.push(fault);
         self
     }
 }

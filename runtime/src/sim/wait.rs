@@ -17,6 +17,7 @@ impl Sim {
         let call = "cuStreamSynchronize";
         self.refuse_inside(call)?;
         let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
         let state = machine.stream(call, stream)?;
         let (lane, target) = (state.lane, state.enqueued);
         let clock = machine.order.record(lane);
@@ -52,6 +53,7 @@ impl Sim {
         done: impl Fn(&Machine) -> Option<Nanos>,
     ) -> DriverResult<(MutexGuard<'a, Machine>, Nanos)> {
         loop {
+            machine.faults.alive()?;
             if let Some(at) = done(&machine) {
                 return Ok((machine, at));
             }
@@ -85,10 +87,7 @@ impl Sim {
                 }
             }
             if !machine.skipped.is_empty() {
-                // Dropping a host body drops what it has captured, which may call this device, and may panic.
-                let skipped = std::mem::take(&mut machine.skipped);
-                drop(machine);
-                skipped.into_iter().for_each(|action| contain(|| drop(action)));
+                release(machine);
                 machine = self.machine();
             }
         }
@@ -126,6 +125,14 @@ impl Sim {
     pub(super) fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
         if bodies::is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
     }
+}
+
+/// Gives the lock back, and drops what will not be carried out: dropping a host body drops what it has captured, which may call
+/// this device, and may panic.
+pub(super) fn release(mut machine: MutexGuard<'_, Machine>) {
+    let skipped = std::mem::take(&mut machine.skipped);
+    drop(machine);
+    skipped.into_iter().for_each(|action| contain(|| drop(action)));
 }
 
 /// What a panic says.

@@ -8,7 +8,7 @@ mod gpu;
 #[cfg(target_os = "linux")]
 mod recorded;
 
-const TAG: Tag = Tag { operation: 4, chunk: 2 };
+const TAG: Tag = Tag { pipeline: 0, operation: 4, chunk: 2 };
 
 static SOURCE: KernelModule = KernelModule::cuda(
     "saxpy.cu",

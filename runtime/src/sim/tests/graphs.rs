@@ -8,13 +8,13 @@ use crate::sim::adversary::Random;
 
 /// A graph being described: launches that only count for the race checker, or note a number.
 #[derive(Default)]
-struct Drawn {
+pub(super) struct Drawn {
     nodes: Recording,
     bodies: Vec<HostBody>,
 }
 
 impl Drawn {
-    fn node(
+    pub(super) fn node(
         &mut self,
         operation: u32,
         after: &[u32],
@@ -37,7 +37,7 @@ impl Drawn {
         self.nodes.push(tag(operation, 0), after, work)
     }
 
-    fn launch(self, rig: &Rig, stream: RawStream) -> DriverResult<()> {
+    pub(super) fn launch(self, rig: &Rig, stream: RawStream) -> DriverResult<()> {
         let Self { nodes, bodies } = self;
         // SAFETY: see `Rig`.
         unsafe {
@@ -130,7 +130,7 @@ fn a_failure_in_a_graph_reaches_what_comes_after_it() {
     graph.launch(&rig, stream).unwrap();
     rig.launch(stream, tag(3, 0), &[], log.note(3)).unwrap();
     let error = rig.sync(stream).unwrap_err();
-    assert_eq!((error.host_body.as_deref(), error.tag), (Some("as the test wants"), Some((1, 0))));
+    assert_eq!((host_body(&error), error.tag), (Some("as the test wants"), Some((1, 0))));
     assert_eq!(log.taken(), [0]);
     rig.launch(stream, tag(4, 0), &[], log.note(4)).unwrap();
     rig.sync(stream).unwrap();

@@ -6,6 +6,7 @@ mod graphs;
 mod host;
 mod memory;
 mod order;
+mod planted;
 mod races;
 mod timing;
 
@@ -18,6 +19,8 @@ use super::{Sim, Spec};
 use crate::driver::{
     Access, DevicePtr, Driver, DriverResult, HostBody, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
 };
+
+use crate::error::{Detail, DriverError};
 
 /// A simulated device with short names for the driver's methods.
 ///
@@ -50,7 +53,15 @@ unsafe impl Send for Pinned {}
 unsafe impl Sync for Pinned {}
 
 fn tag(operation: u32, chunk: u64) -> Tag {
-    Tag { operation, chunk }
+    Tag { pipeline: 0, operation, chunk }
+}
+
+/// What the host body that failed has said.
+fn host_body(error: &DriverError) -> Option<&str> {
+    match error.detail.as_deref() {
+        Some(Detail::HostBody(message)) => Some(message),
+        _ => None,
+    }
 }
 
 fn read(ptr: DevicePtr, bytes: usize) -> Access {

@@ -1,0 +1,430 @@
+//! Random pipelines, what a plain loop makes of them, and the plan that the scheduler's waits give.
+
+use thalweg::{
+    AccessPlan, BufferKind, BufferPlan, Distance, EventPlan, HostPlan, Memory, OperationKind, OperationPlan,
+    Plan, Priority, StreamPlan, WaitPlan,
+};
+use thalweg_compiler::schedule::{
+    self, Access, Op, OpId, Schedule, StorageId, StorageKind, StreamId, StreamKind,
+};
+use thalweg_tests::random::Random;
+
+/// Elements of a carry.
+pub const CARRIED: usize = 3;
+
+/// Operations of a program, at most.
+pub const OPERATIONS: usize = 8;
+
+/// Streams of a program, at most.
+pub const STREAMS: usize = 4;
+
+/// Where data is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// `device t: [u32];`
+    Ring,
+    /// `host h: [u32];`
+    Scratch,
+    /// `carry a: [u32; 3];`
+    Carry,
+    /// `inout x: device [u32];`
+    OnDevice,
+    /// `inout x: mapped [u32];`
+    Mapped,
+    /// `inout x: [u32];`
+    Host,
+}
+
+impl Storage {
+    fn is_slot(self) -> bool {
+        matches!(self, Self::Ring | Self::Scratch)
+    }
+
+    fn kind(self) -> StorageKind {
+        match self {
+            Self::Ring | Self::Scratch => StorageKind::Ring,
+            Self::Carry => StorageKind::Shared,
+            Self::OnDevice | Self::Mapped | Self::Host => StorageKind::Host,
+        }
+    }
+}
+
+/// What an operation does. Numbers are those of storages.
+#[derive(Debug, Clone)]
+pub enum What {
+    Upload {
+        from: usize,
+        to: usize,
+    },
+    Download {
+        from: usize,
+        to: usize,
+    },
+    Copy {
+        from: usize,
+        to: usize,
+    },
+    Fill {
+        to: usize,
+        value: u32,
+    },
+    /// A routine's work on the device.
+    Call {
+        reads: Vec<usize>,
+        writes: Vec<usize>,
+    },
+    /// A function on the host.
+    Function {
+        reads: Vec<usize>,
+        writes: Vec<usize>,
+    },
+}
+
+/// Streams, data and the operations of a chunk, each with its stream.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub streams: Vec<StreamKind>,
+    pub storages: Vec<Storage>,
+    pub ops: Vec<(usize, What)>,
+}
+
+/// How it is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub items: usize,
+    pub chunk: usize,
+    pub depth: usize,
+    /// Whether host data is pageable.
+    pub staged: bool,
+    pub graph: bool,
+}
+
+impl Shape {
+    /// Any, with chunks enough to use each slot three times, or fewer.
+    pub fn any(random: &mut Random) -> Self {
+        let depth = 1 + random.below(3) as usize;
+        let chunk = 1 + random.below(2) as usize;
+        let chunks = 1 + random.below(3 * depth as u64 + 2) as usize;
+        let items = chunk * chunks - random.below(chunk as u64) as usize;
+        Self { items, chunk, depth, staged: random.below(4) == 0, graph: random.below(4) == 0 }
+    }
+
+    /// Nothing but the waits orders anything, and each slot is used again and again.
+    pub fn bare(depth: usize) -> Self {
+        Self { items: 3 * depth + 3, chunk: 1, depth, staged: false, graph: false }
+    }
+}
+
+impl Program {
+    pub fn any(random: &mut Random) -> Self {
+        let stream =
+            |random: &mut Random| if random.below(2) == 0 { StreamKind::Fixed } else { StreamKind::PerSlot };
+        // One stream alone leaves nothing to choose.
+        let count = if random.below(16) == 0 { 1 } else { 2 + random.below(STREAMS as u64 - 1) };
+        let streams: Vec<_> = (0..count).map(|_| stream(random)).collect();
+        let mut storages = vec![Storage::Ring, Storage::Host];
+        let others = [
+            Storage::Ring,
+            Storage::Ring,
+            Storage::Scratch,
+            Storage::Carry,
+            Storage::OnDevice,
+            Storage::Mapped,
+            Storage::Host,
+        ];
+        for _ in 0..random.below(4) {
+            storages.push(others[random.below(others.len() as u64) as usize]);
+        }
+        let mut program = Self { streams, storages, ops: Vec::new() };
+        for _ in 0..3 + random.below(OPERATIONS as u64 - 2) {
+            let stream = random.below(program.streams.len() as u64) as usize;
+            let what = program.operation(random);
+            program.ops.push((stream, what));
+        }
+        program
+    }
+
+    /// One of the storages of such a kind; there is one.
+    fn some(&self, random: &mut Random, wanted: impl Fn(Storage) -> bool) -> usize {
+        let all: Vec<usize> =
+            (0..self.storages.len()).filter(|&index| wanted(self.storages[index])).collect();
+        all[random.below(all.len() as u64) as usize]
+    }
+
+    fn operation(&self, random: &mut Random) -> What {
+        let ring = |storage| storage == Storage::Ring;
+        let host = |storage| storage == Storage::Host;
+        match random.below(10) {
+            0 | 1 => What::Upload { from: self.some(random, host), to: self.some(random, ring) },
+            2 | 3 => What::Download { from: self.some(random, ring), to: self.some(random, host) },
+            4 => {
+                let (from, to) = (self.some(random, Storage::is_slot), self.some(random, Storage::is_slot));
+                let is_copy = from != to && [from, to].iter().any(|&index| ring(self.storages[index]));
+                if is_copy { What::Copy { from, to } } else { self.fill(random) }
+            }
+            5 => self.fill(random),
+            6 => {
+                let usable = |storage| matches!(storage, Storage::Scratch | Storage::Mapped);
+                if !self.storages.iter().any(|&storage| usable(storage)) {
+                    return self.call(random);
+                }
+                let (reads, writes) = self.arguments(random, usable);
+                What::Function { reads, writes }
+            }
+            _ => self.call(random),
+        }
+    }
+
+    fn fill(&self, random: &mut Random) -> What {
+        What::Fill { to: self.some(random, |storage| storage == Storage::Ring), value: random.bits() as u32 }
+    }
+
+    fn call(&self, random: &mut Random) -> What {
+        let usable = |storage| !matches!(storage, Storage::Scratch | Storage::Host);
+        let (reads, writes) = self.arguments(random, usable);
+        What::Call { reads, writes }
+    }
+
+    /// Up to two that are read and up to two others that are written, which are some.
+    fn arguments(&self, random: &mut Random, usable: impl Fn(Storage) -> bool) -> (Vec<usize>, Vec<usize>) {
+        let mut all: Vec<usize> =
+            (0..self.storages.len()).filter(|&index| usable(self.storages[index])).collect();
+        for index in (1..all.len()).rev() {
+            all.swap(index, random.below(index as u64 + 1) as usize);
+        }
+        let written = (1 + random.below(2) as usize).min(all.len());
+        let reads = all.split_off(written);
+        (reads.into_iter().take(random.below(3) as usize).collect(), all)
+    }
+
+    /// What the scheduler sees of it.
+    pub fn to_schedule(&self) -> schedule::Program {
+        let access =
+            |&storage: &usize, reads, writes| Access { storage: StorageId(storage as u32), reads, writes };
+        let op = |(stream, what): &(usize, What)| {
+            let accesses = match what {
+                What::Upload { from, to } | What::Download { from, to } | What::Copy { from, to } => {
+                    vec![access(from, true, false), access(to, false, true)]
+                }
+                What::Fill { to, .. } => vec![access(to, false, true)],
+                What::Call { reads, writes } | What::Function { reads, writes } => {
+                    let reads = reads.iter().map(|read| access(read, true, false));
+                    reads.chain(writes.iter().map(|write| access(write, true, true))).collect()
+                }
+            };
+            Op { stream: StreamId(*stream as u32), accesses }
+        };
+        schedule::Program {
+            streams: self.streams.clone(),
+            storages: self.storages.iter().map(|storage| storage.kind()).collect(),
+            ops: self.ops.iter().map(op).collect(),
+        }
+    }
+
+    /// The number of a storage among the hosts, or among the buffers.
+    pub fn place(&self, storage: usize) -> usize {
+        let is_host = |storage: &Storage| *storage == Storage::Host;
+        let own = is_host(&self.storages[storage]);
+        self.storages[..storage].iter().filter(|other| is_host(other) == own).count()
+    }
+
+    /// The plan that such a pipeline has, for as long as the process.
+    pub fn plan(&self, scheduled: &Schedule) -> &'static Plan {
+        let memory = |storage: usize| match self.storages[storage] {
+            Storage::Host => Memory::Host(self.place(storage)),
+            _ => Memory::Buffer(self.place(storage)),
+        };
+        let described = self.to_schedule();
+        let operation = |(index, op): (usize, &Op)| {
+            let (stream, what) = &self.ops[index];
+            let accesses = op.accesses.iter().map(|access| AccessPlan {
+                memory: memory(access.storage.0 as usize),
+                reads: access.reads,
+                writes: access.writes,
+            });
+            OperationPlan {
+                stage: index,
+                stream: *stream,
+                text: String::leak(format!("operation {index}")),
+                kind: self.kind(what),
+                conditional: false,
+                repeat: None,
+                accesses: leaked(accesses),
+                line: 10 + index as u32,
+                column: 9,
+            }
+        };
+        let stream = |(index, kind): (usize, &StreamKind)| StreamPlan {
+            name: String::leak(format!("stream{index}")),
+            priority: Priority::Default,
+            per_slot: *kind == StreamKind::PerSlot,
+            null: false,
+            placed: false,
+        };
+        let buffer = |(index, storage): (usize, &Storage)| {
+            let in_place = |mapped| BufferKind::InPlace { mapped, reads: true, writes: true };
+            let kind = match storage {
+                Storage::Ring => BufferKind::Ring,
+                Storage::Scratch => BufferKind::HostScratch,
+                Storage::Carry => BufferKind::Carry,
+                Storage::OnDevice => in_place(false),
+                Storage::Mapped => in_place(true),
+                Storage::Host => return None,
+            };
+            Some(BufferPlan { name: String::leak(format!("buffer{index}")), kind, line: 2, column: 1 })
+        };
+        let host = |index: usize| {
+            let name = String::leak(format!("host{index}"));
+            HostPlan { name, reads: true, writes: true, line: 2, column: 1 }
+        };
+        let hosts = self.storages.iter().filter(|storage| **storage == Storage::Host).count();
+        let event = |record: OpId| scheduled.records.iter().position(|other| *other == record).unwrap();
+        let waits = scheduled.waits.iter().map(|wait| WaitPlan {
+            operation: wait.to.0 as usize,
+            event: event(wait.from),
+            distance: match wait.distance {
+                schedule::Distance::Same => Distance::Same,
+                schedule::Distance::Previous => Distance::Previous,
+                schedule::Distance::Reuse => Distance::Reuse,
+            },
+            hazards: &[],
+        });
+        let events = scheduled.records.iter().map(|record| EventPlan {
+            name: String::leak(format!("event{}", record.0)),
+            operation: record.0 as usize,
+        });
+        let stages = (0..self.ops.len()).map(|index| &*String::leak(format!("stage{index}")));
+        Box::leak(Box::new(Plan {
+            pipeline: "Random",
+            file: "random.rs",
+            line: 1,
+            column: 1,
+            streams: leaked(self.streams.iter().enumerate().map(stream)),
+            stages: leaked(stages),
+            hosts: leaked((0..hosts).map(host)),
+            buffers: leaked(self.storages.iter().enumerate().filter_map(buffer)),
+            operations: leaked(described.ops.iter().enumerate().map(operation)),
+            events: leaked(events),
+            waits: leaked(waits),
+        }))
+    }
+
+    fn kind(&self, what: &What) -> OperationKind {
+        let place = |storage: &usize| self.place(*storage);
+        match what {
+            What::Upload { from, to } => OperationKind::Upload { host: place(from), buffer: place(to) },
+            What::Download { from, to } => OperationKind::Download { host: place(to), buffer: place(from) },
+            What::Copy { from, to } => {
+                let (source, from, to) = (self.storages[*from], place(from), place(to));
+                match (source, self.storages[self.storage_of_copy(what)]) {
+                    (Storage::Scratch, _) => OperationKind::CopyFromScratch { from, to },
+                    (_, Storage::Scratch) => OperationKind::CopyToScratch { from, to },
+                    _ => OperationKind::CopyOnDevice { from, to },
+                }
+            }
+            What::Fill { to, .. } => OperationKind::Fill { buffer: place(to) },
+            What::Call { .. } => OperationKind::Call { routine: "routine" },
+            What::Function { .. } => OperationKind::Host { function: "function" },
+        }
+    }
+
+    fn storage_of_copy(&self, what: &What) -> usize {
+        let What::Copy { to, .. } = what else { unreachable!("asked of copies") };
+        *to
+    }
+}
+
+fn leaked<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {
+    Vec::leak(items.into_iter().collect())
+}
+
+/// What a storage holds at first: something else at each place.
+pub fn initial(storage: usize, len: usize) -> Vec<u32> {
+    (0..len).map(|index| (storage * 1000 + index) as u32).collect()
+}
+
+/// What operation `op` makes of data that it writes, and of those that it reads.
+pub fn work(op: usize, reads: &[&[u32]], writes: &mut [&mut [u32]]) {
+    for (number, write) in writes.iter_mut().enumerate() {
+        for (index, value) in write.iter_mut().enumerate() {
+            let mut mixed = *value ^ (op * 64 + number) as u32;
+            for read in reads {
+                mixed = mixed.rotate_left(7).wrapping_mul(0x9e37_79b1) ^ read[index % read.len()];
+            }
+            *value = mixed.wrapping_mul(0x85eb_ca6b).rotate_left(13);
+        }
+    }
+}
+
+impl Program {
+    /// What is in each storage after a run, one chunk after another; empty for those that a run does not give back.
+    pub fn expected(&self, shape: Shape) -> Vec<Vec<u32>> {
+        // New device memory is poisoned, new page-locked memory is zero.
+        let slots = |storage: &Storage| match storage {
+            Storage::Ring => vec![vec![u32::MAX; shape.chunk]; shape.depth],
+            Storage::Scratch => vec![vec![0; shape.chunk]; shape.depth],
+            _ => Vec::new(),
+        };
+        let mut slots: Vec<Vec<Vec<u32>>> = self.storages.iter().map(slots).collect();
+        let mut whole: Vec<Vec<u32>> = self.start(shape);
+        for chunk in 0..shape.items.div_ceil(shape.chunk) {
+            let items = chunk * shape.chunk..((chunk + 1) * shape.chunk).min(shape.items);
+            let range = |storage: usize| match self.storages[storage] {
+                Storage::Ring | Storage::Scratch => 0..items.len(),
+                Storage::Carry => 0..CARRIED,
+                _ => items.clone(),
+            };
+            for (op, (_, what)) in self.ops.iter().enumerate() {
+                let (reads, writes) = match what {
+                    What::Upload { from, to } | What::Download { from, to } | What::Copy { from, to } => {
+                        (std::slice::from_ref(from), std::slice::from_ref(to))
+                    }
+                    What::Fill { to, .. } => (&[][..], std::slice::from_ref(to)),
+                    What::Call { reads, writes } | What::Function { reads, writes } => {
+                        (&reads[..], &writes[..])
+                    }
+                };
+                let slot = chunk % shape.depth;
+                let get = |storage: &usize| -> Vec<u32> {
+                    let all = if self.storages[*storage].is_slot() {
+                        &slots[*storage][slot]
+                    } else {
+                        &whole[*storage]
+                    };
+                    all[range(*storage)].to_vec()
+                };
+                let read: Vec<Vec<u32>> = reads.iter().map(get).collect();
+                let mut written: Vec<Vec<u32>> = writes.iter().map(get).collect();
+                match what {
+                    What::Fill { value, .. } => written[0].fill(*value),
+                    What::Call { .. } | What::Function { .. } => {
+                        let reads: Vec<&[u32]> = read.iter().map(|data| &data[..]).collect();
+                        let mut writes: Vec<&mut [u32]> =
+                            written.iter_mut().map(|data| &mut data[..]).collect();
+                        work(op, &reads, &mut writes);
+                    }
+                    _ => written[0].copy_from_slice(&read[0]),
+                }
+                for (storage, data) in writes.iter().zip(written) {
+                    let all = if self.storages[*storage].is_slot() {
+                        &mut slots[*storage][slot]
+                    } else {
+                        &mut whole[*storage]
+                    };
+                    all[range(*storage)].copy_from_slice(&data);
+                }
+            }
+        }
+        whole
+    }
+
+    /// What is in each storage before a run; empty for those that it is not given.
+    pub fn start(&self, shape: Shape) -> Vec<Vec<u32>> {
+        let len = |storage: &Storage| match storage {
+            Storage::Ring | Storage::Scratch => 0,
+            Storage::Carry => CARRIED,
+            _ => shape.items,
+        };
+        self.storages.iter().enumerate().map(|(index, storage)| initial(index, len(storage))).collect()
+    }
+}
