@@ -1,10 +1,11 @@
 //! [`Profiler`]: when each operation of a run began and ended, by events.
 //!
 //! The operations are enqueued on the streams that they have anyway, with the events and waits that they have anyway. An event
-//! that tells the time costs the engine microseconds, though, that it is recorded on; so each stream has an observer, a
-//! stream of which nothing else is asked than to wait for events and to note when they came. Where the plan has an event after an
-//! operation, the observer waits for that; else for one that is recorded before whatever comes next. When an operation
-//! began needs none: it is when the last of what it had to wait for was done. Events and observers are kept from run to run.
+//! that tells the time costs the engine a microsecond or two, though, that it is recorded on, and the engines that copy have none
+//! to spare. So when a copy ends is noted elsewhere: by the kernel's stream that waits for it, once it has, or by an observer, a
+//! stream of which nothing else is asked than to wait for copies and to note when they are done. Kernels note it themselves.
+//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events and observers are
+//! kept from run to run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ use super::queue::{Numbered, What};
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::memory::NO_OPERATION;
-use crate::plan::Priority;
+use crate::plan::{Distance, OperationKind, Plan, Priority, WaitPlan};
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
 
@@ -48,6 +49,8 @@ pub(super) struct Profiler {
     base_at: Nanos,
     began: Duration,
     observers: Vec<Observer>,
+    /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
+    awaited: Vec<bool>,
     enqueued: RefCell<Enqueued>,
 }
 
@@ -83,9 +86,10 @@ struct Pending {
     end: Option<Rc<Stamp>>,
 }
 
-/// An event that was recorded once.
+/// An event that is recorded once.
 struct Stamp {
     event: Event,
+    recorded: Cell<bool>,
     /// When that was, once it was asked.
     at: Cell<Option<Nanos>>,
 }
@@ -118,7 +122,12 @@ impl Clockwork {
 
 impl Profiler {
     /// `began`: the host's clock when the run did. The device has nothing to do.
-    pub(super) fn new(device: &Device, clockwork: Clockwork, began: Duration) -> DriverResult<Self> {
+    pub(super) fn new(
+        device: &Device,
+        plan: &Plan,
+        clockwork: Clockwork,
+        began: Duration,
+    ) -> DriverResult<Self> {
         let Clockwork { events: mut pool, observers } = clockwork;
         let base = match pool.pop() {
             Some(event) => event,
@@ -129,7 +138,9 @@ impl Profiler {
             unsafe { device.driver().record(base.raw, first.stream.raw, NO_OPERATION)? };
         }
         let enqueued = RefCell::new(Enqueued { pool, ..Enqueued::default() });
-        let mut new = Self { device: device.clone(), base, base_at: 0.0, began, observers, enqueued };
+        let awaited = (0..plan.events.len()).map(|event| is_awaited(plan, event)).collect();
+        let mut new =
+            Self { device: device.clone(), base, base_at: 0.0, began, observers, awaited, enqueued };
         new.base_at = new.now();
         Ok(new)
     }
@@ -155,13 +166,15 @@ impl Profiler {
 
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
-        if self.enqueued.borrow_mut().lane(stream.number).open.is_none() {
-            return Ok(());
-        }
-        let mark = self.observers[stream.number].mark.raw;
-        // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().record(mark, stream.raw, tag)? };
-        let stamp = self.stamp(stream.number, mark, tag)?;
+        let Some(copies) = self.enqueued.borrow_mut().last(stream.number) else { return Ok(()) };
+        let stamp = if copies {
+            let mark = self.observers[stream.number].mark.raw;
+            // SAFETY: both are live for as long as the run, which waits for the stream.
+            unsafe { self.device.driver().record(mark, stream.raw, tag)? };
+            self.observed(stream.number, mark, tag)?
+        } else {
+            self.noted(stream.raw, tag)?
+        };
         self.enqueued.borrow_mut().ends(stream.number, &stamp);
         Ok(())
     }
@@ -186,7 +199,12 @@ impl Profiler {
     ) -> DriverResult<()> {
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
-        let stamp = self.stamp(stream.number, event.raw, tag)?;
+        let copies = self.enqueued.borrow_mut().last(stream.number) == Some(true);
+        let stamp = match (copies, self.awaited.get(event.number % self.awaited.len().max(1))) {
+            (true, Some(true)) => self.stamp()?,
+            (true, _) => self.observed(stream.number, event.raw, tag)?,
+            (false, _) => self.noted(stream.raw, tag)?,
+        };
         let mut all = self.enqueued.borrow_mut();
         all.ends(stream.number, &stamp);
         if all.events.len() <= event.number {
@@ -208,6 +226,9 @@ impl Profiler {
         self.open(stream, tag)?;
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
+        if !stamp.recorded.get() {
+            self.note(&stamp, stream.raw, tag)?;
+        }
         self.enqueued.borrow_mut().lane(stream.number).after.push(stamp);
         Ok(())
     }
@@ -220,17 +241,32 @@ impl Profiler {
         Ok(())
     }
 
-    /// Notes when `event` comes, which was just recorded on a stream.
-    fn stamp(&self, stream: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
-        let (driver, observer) = (self.device.driver(), self.observers[stream].stream.raw);
-        let stamp = Stamp { event: self.event()?, at: Cell::new(None) };
-        // SAFETY: all are live, the observer and its events until they were waited for. What it waits for is a record, which
-        // stays though the event be recorded anew.
-        unsafe {
-            driver.wait(observer, event, tag)?;
-            driver.record(stamp.event.raw, observer, tag)?;
-        }
-        Ok(Rc::new(stamp))
+    /// An event that is not recorded yet.
+    fn stamp(&self) -> DriverResult<Rc<Stamp>> {
+        Ok(Rc::new(Stamp { event: self.event()?, recorded: Cell::new(false), at: Cell::new(None) }))
+    }
+
+    fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so does the event.
+        unsafe { self.device.driver().record(stamp.event.raw, stream, tag)? };
+        stamp.recorded.set(true);
+        Ok(())
+    }
+
+    /// When a stream gets here.
+    fn noted(&self, stream: RawStream, tag: Tag) -> DriverResult<Rc<Stamp>> {
+        let stamp = self.stamp()?;
+        self.note(&stamp, stream, tag)?;
+        Ok(stamp)
+    }
+
+    /// When `event` comes, which was just recorded on a stream.
+    fn observed(&self, stream: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
+        let observer = self.observers[stream].stream.raw;
+        // SAFETY: both are live until they were waited for. What is waited for is a record, which stays though the event be
+        // recorded anew.
+        unsafe { self.device.driver().wait(observer, event, tag)? };
+        self.noted(observer, tag)
     }
 
     fn event(&self) -> DriverResult<Event> {
@@ -257,25 +293,24 @@ impl Profiler {
         let Pending { what, stream, tag, enqueued, after, end } = pending;
         let mut start = enqueued;
         for stamp in after {
-            start = start.max(self.at(&stamp)?);
+            start = start.max(self.at(&stamp)?.unwrap_or(0.0));
             all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
         }
         let Some(stamp) = end else { return Ok(()) };
-        let end = self.at(&stamp)?;
+        let Some(end) = self.at(&stamp)? else { return Ok(()) };
         all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
         // By the host's clock it may have been enqueued a little later than it was done.
         all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end });
         Ok(())
     }
 
-    /// When an event was complete.
-    fn at(&self, stamp: &Stamp) -> DriverResult<Nanos> {
-        if let Some(at) = stamp.at.get() {
-            return Ok(at);
+    /// When an event was complete; `None` of one that nobody has waited for.
+    fn at(&self, stamp: &Stamp) -> DriverResult<Option<Nanos>> {
+        if stamp.at.get().is_none() && stamp.recorded.get() {
+            let at = (self.base_at + self.base.elapsed(&stamp.event)?).max(0.0);
+            stamp.at.set(Some(at));
         }
-        let at = (self.base_at + self.base.elapsed(&stamp.event)?).max(0.0);
-        stamp.at.set(Some(at));
-        Ok(at)
+        Ok(stamp.at.get())
     }
 
     /// When everything was, and what is to be kept. The device is done with all of it.
@@ -304,6 +339,14 @@ impl Enqueued {
         &mut self.lanes[stream]
     }
 
+    /// Whether what was enqueued on a stream last is a copy; `None` if it is known when it ends.
+    fn last(&mut self, stream: usize) -> Option<bool> {
+        let read = self.read;
+        let open = self.lane(stream).open?;
+        let pending = open.checked_sub(read).and_then(|index| self.pending.get(index))?;
+        Some(matches!(pending.what.engine, Engine::ToDevice | Engine::ToHost))
+    }
+
     /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
     fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
         let read = self.read;
@@ -322,6 +365,23 @@ impl Pending {
             .as_ref()
             .is_some_and(|end| end.at.get().is_some() || end.event.is_complete().unwrap_or(false))
     }
+}
+
+/// Whether one of the plan's events, after a copy, is waited for by a kernel's stream in the same chunk, whatever the chunk.
+fn is_awaited(plan: &Plan, event: usize) -> bool {
+    let is_copy = matches!(
+        plan.operations[plan.events[event].operation].kind,
+        OperationKind::Upload { .. }
+            | OperationKind::Download { .. }
+            | OperationKind::CopyToScratch { .. }
+            | OperationKind::CopyFromScratch { .. }
+    );
+    let by_a_kernel = |wait: &&WaitPlan| {
+        let waiting = &plan.operations[wait.operation];
+        let is_kernel = matches!(waiting.kind, OperationKind::Launch { .. } | OperationKind::Fill { .. });
+        is_kernel && !waiting.conditional && wait.event == event && wait.distance == Distance::Same
+    };
+    is_copy && plan.waits.iter().any(|wait| by_a_kernel(&wait))
 }
 
 /// An event before a copy is complete when the copy may begin. The engine may be at another one then, which is over when

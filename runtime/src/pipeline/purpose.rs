@@ -23,7 +23,7 @@ pub enum Purpose {
 impl Pipeline {
     /// What times a run that begins now.
     pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
-        Profiler::new(&self.device, std::mem::take(&mut self.clockwork), began)
+        Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), began)
     }
 
     /// The timeline of a run whose report is this.
