@@ -57,6 +57,8 @@ impl Pipeline {
                 });
             }
         }
+        // What a copy's end is noted by comes a little after it.
+        let over = timeline.report.time;
         for timed in timed {
             let Some(row) = row_of[timed.stream] else { continue };
             timeline.spans.push(Span {
@@ -67,8 +69,8 @@ impl Pipeline {
                 bytes: timed.what.bytes,
                 blocks: timed.what.blocks,
                 enqueued: nanos(timed.enqueued),
-                start: nanos(timed.start),
-                end: nanos(timed.end),
+                start: nanos(timed.start).min(over),
+                end: nanos(timed.end).min(over),
             });
         }
         timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
