@@ -18,14 +18,33 @@ stream_pipeline! {
     }
 }
 
+#[kernels("../cu/step.cu")]
+unsafe extern "CUDA" {
+    /// `z[i]` is `x[i]` after so many steps, for `i < n`, with any grid. `n` is a multiple of 4.
+    #[host(step_on_host)]
+    #[requires(n as usize <= x.len())]
+    #[requires(n as usize <= z.len())]
+    #[requires(n.is_multiple_of(4))]
+    safe fn step4(n: u32, iterations: u32, x: &[f32], z: Out<[f32]>);
+}
+
+fn step_on_host(_: Grid, n: u32, iterations: u32, x: &[f32], z: &mut [f32]) {
+    let n = n as usize;
+    for (z, &x) in z[..n].iter_mut().zip(&x[..n]) {
+        *z = (0..iterations).fold(x, |v, _| v.mul_add(0.999, 0.001));
+    }
+}
+
 stream_pipeline! {
     /// One block for all of a chunk.
     pipeline OneBlock {
-        inout y: [f32];
+        input x: [f32];
+        output z: [f32];
+        device dz: [f32];
         chunk c = auto;
-        stage load { copy y -> dy; }
-        stage double { double_all<<<1, 256>>>(1, &mut dy); }
-        stage store { copy dy -> y; }
+        stage load { copy x -> dx; }
+        stage step { step4<<<1, 256>>>(c.len as u32, 1, &dx, out dz); }
+        stage store { copy dz -> z; }
     }
 }
 
@@ -154,8 +173,8 @@ fn chunk_too_large() -> Result<()> {
 #[test]
 fn kernel_too_small() -> Result<()> {
     let device = Device::simulated(Spec::h200());
-    let (mut double, mut y) = (OneBlock::new(&device)?, pinned(&device)?);
-    finds(Cause::KernelTooSmall, either!(double, &mut y))
+    let (mut step, x, mut z) = (OneBlock::new(&device)?, pinned(&device)?, pinned(&device)?);
+    finds(Cause::KernelTooSmall, either!(step, &x, &mut z))
 }
 
 #[test]
@@ -234,5 +253,55 @@ fn a_gap_has_a_cause() -> Result<()> {
     assert!(comparison.to_string().lines().all(|line| line.len() <= 160));
     let same = good.compare(&Add::new(&device)?.profile(1.0, &mut y)?);
     assert!((0.97..1.03).contains(&same.ratio()) && same.causes.is_empty(), "{same}");
+    Ok(())
+}
+
+/// The same mistakes on a GPU, as far as one can make them there.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn on_a_gpu() -> Result<()> {
+    const LEN: usize = 64 << 20;
+    let device = Device::cuda(0)?;
+    let values: Vec<f32> = (0..LEN).map(|i| (i * 31 % 1024) as f32).collect();
+    let mut y = PinnedBuf::from_slice(&device, &values)?;
+    let mut missed = Vec::new();
+    // The first run allocates, the second one has chosen streams, the third one is profiled.
+    let mut check = |cause: Cause, timeline: &mut dyn FnMut() -> Result<Timeline>| -> Result<()> {
+        timeline()?;
+        timeline()?;
+        let timeline = timeline()?;
+        println!("{}: {:.3} ms", cause.name(), timeline.time().as_secs_f64() * 1e3);
+        let found = timeline.findings();
+        found.iter().for_each(|finding| println!("  {finding}"));
+        if found.first().is_none_or(|first| first.cause != cause) {
+            missed.push(cause);
+        }
+        Ok(())
+    };
+    let mut add = Add::options(&device).chunk(16 << 10).build()?;
+    check(Cause::ChunkTooSmall, &mut || add.profile(1.0, &mut y))?;
+    let mut add = Add::options(&device).chunk(LEN / 2).build()?;
+    check(Cause::ChunkTooLarge, &mut || add.profile(1.0, &mut y))?;
+    let mut add = Add::options(&device).chunk(1 << 20).depth(1).build()?;
+    check(Cause::DepthTooSmall, &mut || add.profile(1.0, &mut y))?;
+    let mut add = Add::options(&device).chunk(1 << 20).build()?;
+    check(Cause::LinkContention, &mut || add.profile(1.0, &mut y))?;
+    let mut double = OnTheNullStream::new(&device)?;
+    check(Cause::NullStream, &mut || double.profile(&mut y))?;
+    let mut double = OnOneStream::new(&device)?;
+    check(Cause::OneStream, &mut || double.profile(&mut y))?;
+    let mut through = ThroughTheCpu::new(&device)?;
+    check(Cause::HostFunction, &mut || through.profile(&mut y))?;
+    let (mut step, mut z) = (OneBlock::new(&device)?, PinnedBuf::zeroed(&device, LEN)?);
+    check(Cause::KernelTooSmall, &mut || step.profile(&y, &mut z))?;
+    let stepped = |x: f32| x.mul_add(0.999, 0.001).to_bits();
+    assert!(y.iter().zip(z.iter()).all(|(&x, z)| stepped(x) == z.to_bits()));
+    // With two cores, of which the process may be given no more, it is the threads; with many the link is nearly full.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores <= 4 {
+        let (mut add, mut ordinary) = (Add::new(&device)?, values);
+        check(Cause::TooFewCopyThreads, &mut || add.profile(1.0, &mut ordinary))?;
+    }
+    assert_eq!(missed, [], "not found first");
     Ok(())
 }

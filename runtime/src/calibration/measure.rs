@@ -34,6 +34,9 @@ const COPIES: usize = 4;
 /// Small operations one after another: fewer than a stream has room for, and sooner enqueued than a large copy is done.
 const MANY: usize = 32;
 
+/// Pieces after which an event is recorded anew.
+const SLOTS: usize = 4;
+
 /// Tries.
 const TRIES: usize = 5;
 
@@ -97,13 +100,14 @@ impl<'d> Rig<'d> {
         let info = self.driver().info();
         let small = |on: On| self.copy(on, Direction::ToDevice, SMALL);
         let copy_latency = self.behind_a_copy(|| small(On::First))?;
-        let hop = self.behind_a_copy(|| {
+        let launch_latency = self.behind_a_copy(|| self.fill(On::First))?;
+        // From the copy engine to the multiprocessors and back.
+        let hops = self.behind_a_copy(|| {
             small(On::First)?;
             self.hand_over(On::First, On::Second)?;
-            small(On::Second)?;
+            self.fill(On::Second)?;
             self.hand_over(On::Second, On::First)
         })?;
-        let launch_latency = self.behind_a_copy(|| self.fill(On::First))?;
         let signal_latency = self.behind_a_copy(|| self.signal())?;
         let host_latency = self.behind_a_copy(|| self.host())?;
         let [to_device, to_host] = [Direction::ToDevice, Direction::ToHost];
@@ -131,7 +135,7 @@ impl<'d> Rig<'d> {
             copy_latency: seconds(copy_latency),
             duplex_latency: seconds(duplex_latency),
             launch_latency: seconds(launch_latency),
-            event_latency: seconds(hop / 2.0 - copy_latency),
+            event_latency: seconds((hops - copy_latency - launch_latency) / 2.0),
             host_latency: seconds(host_latency),
             signal_latency: seconds(signal_latency),
             host_call: seconds(self.call(event_call)?),
@@ -177,16 +181,25 @@ impl<'d> Rig<'d> {
         Ok((all - one).max(0.0) / (COPIES - 1) as f64)
     }
 
-    /// Seconds that each of many copies costs beyond its bytes, while copies go both ways. `large`: from one large copy to the
-    /// next.
+    /// Seconds that each of many copies costs beyond its bytes, while copies go both ways and each waits for an event and records
+    /// one, as in a pipeline. What is waited for was long ago. `large`: from one large copy to the next.
     fn copies_both_ways_latency(&self, large: f64) -> DriverResult<f64> {
         let bytes = MIDDLING.min(self.bytes / 4);
+        let events = || (0..SLOTS).map(|_| Event::new(self.device)).collect::<DriverResult<Vec<_>>>();
+        let events = [events()?, events()?];
+        let ways = [(On::First, Direction::ToDevice), (On::Second, Direction::ToHost)];
         let pieces = |count: usize| {
             quickest(|| {
                 self.time(|| {
-                    for _ in 0..count {
-                        self.copy(On::First, Direction::ToDevice, bytes)?;
-                        self.copy(On::Second, Direction::ToHost, bytes)?;
+                    for piece in 0..count {
+                        let slot = piece % SLOTS;
+                        for (way, (on, direction)) in ways.into_iter().enumerate() {
+                            self.wait(on, &events[1 - way][slot])?;
+                            self.copy(on, direction, bytes)?;
+                        }
+                        for (way, (on, _)) in ways.into_iter().enumerate() {
+                            self.record_in(on, &events[way][slot])?;
+                        }
                     }
                     Ok(())
                 })
@@ -349,15 +362,23 @@ impl<'d> Rig<'d> {
     }
 
     fn record(&self, on: On) -> DriverResult<()> {
-        // SAFETY: the event and the stream live as long as `self`.
-        unsafe { self.driver().record(self.events[on as usize].raw, self.stream(on).raw, TAG) }
+        self.record_in(on, &self.events[on as usize])
+    }
+
+    fn record_in(&self, on: On, event: &Event) -> DriverResult<()> {
+        // SAFETY: the event is live, and the stream as long as `self`.
+        unsafe { self.driver().record(event.raw, self.stream(on).raw, TAG) }
+    }
+
+    fn wait(&self, on: On, event: &Event) -> DriverResult<()> {
+        // SAFETY: as above.
+        unsafe { self.driver().wait(self.stream(on).raw, event.raw, TAG) }
     }
 
     /// What comes on `to` waits for what is on `from`.
     fn hand_over(&self, from: On, to: On) -> DriverResult<()> {
         self.record(from)?;
-        // SAFETY: as in `record`.
-        unsafe { self.driver().wait(self.stream(to).raw, self.events[from as usize].raw, TAG) }
+        self.wait(to, &self.events[from as usize])
     }
 
     fn signal(&self) -> DriverResult<()> {

@@ -16,7 +16,7 @@ use super::queue::{Numbered, What};
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::memory::NO_OPERATION;
-use crate::plan::{Distance, OperationKind, Plan, Priority, WaitPlan};
+use crate::plan::{BufferKind, BufferPlan, Distance, OperationKind, Plan, Priority, WaitPlan};
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
 
@@ -49,6 +49,8 @@ pub(super) struct Profiler {
     base_at: Nanos,
     began: Duration,
     observers: Vec<Observer>,
+    /// Whether kernels work on the host's memory, as engines that copy do.
+    mapped: bool,
     /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
     awaited: Vec<bool>,
     enqueued: RefCell<Enqueued>,
@@ -139,8 +141,10 @@ impl Profiler {
         }
         let enqueued = RefCell::new(Enqueued { pool, ..Enqueued::default() });
         let awaited = (0..plan.events.len()).map(|event| is_awaited(plan, event)).collect();
+        let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
+        let mapped = plan.buffers.iter().any(is_mapped);
         let mut new =
-            Self { device: device.clone(), base, base_at: 0.0, began, observers, awaited, enqueued };
+            Self { mapped, device: device.clone(), base, base_at: 0.0, began, observers, awaited, enqueued };
         new.base_at = new.now();
         Ok(new)
     }
@@ -167,7 +171,7 @@ impl Profiler {
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
         let Some(copies) = self.enqueued.borrow_mut().last(stream.number) else { return Ok(()) };
-        let stamp = if copies {
+        let stamp = if copies || self.mapped {
             let mark = self.observers[stream.number].mark.raw;
             // SAFETY: both are live for as long as the run, which waits for the stream.
             unsafe { self.device.driver().record(mark, stream.raw, tag)? };
