@@ -110,6 +110,11 @@ fn first(timeline: &Timeline) -> Cause {
     let findings = timeline.findings();
     findings.iter().for_each(|finding| println!("  {finding}"));
     let first = findings.first().unwrap_or_else(|| panic!("nothing is found: {}", timeline.report));
+    let printed: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    assert!(
+        printed.iter().flat_map(|text| text.lines()).all(|line| line.chars().count() <= 80),
+        "{printed:?}"
+    );
     let total: f64 = findings.iter().map(|finding| finding.lost.as_secs_f64()).sum();
     assert!(total <= timeline.time().as_secs_f64(), "more was lost than there is");
     first.cause
@@ -250,7 +255,8 @@ fn a_gap_has_a_cause() -> Result<()> {
     println!("{comparison}");
     assert_eq!(comparison.causes[0].0, Cause::ChunkTooSmall);
     assert!(comparison.ratio() > 2.0);
-    assert!(comparison.to_string().lines().all(|line| line.len() <= 160));
+    let printed = comparison.to_string();
+    assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     let same = good.compare(&Add::new(&device)?.profile(1.0, &mut y)?);
     assert!((0.97..1.03).contains(&same.ratio()) && same.causes.is_empty(), "{same}");
     Ok(())

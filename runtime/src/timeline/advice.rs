@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::findings::Cause;
+use super::findings::{Cause, Finding};
 use super::{Engine, Timeline};
 use crate::plan::OperationKind;
 
@@ -26,11 +26,10 @@ impl Cause {
 }
 
 impl Timeline {
-    /// A finding in words.
-    pub(super) fn advice(&self, cause: Cause, lost: Duration) -> String {
-        let share = 100.0 * lost.as_secs_f64() / self.time().as_secs_f64().max(f64::MIN_POSITIVE);
-        let (what, help) = self.words(cause);
-        format!("{} ({share:.0} % of the run): {what}; {help}", cause.name())
+    pub(super) fn finding(&self, cause: Cause, lost: Duration) -> Finding {
+        let share = lost.as_secs_f64() / self.time().as_secs_f64().max(f64::MIN_POSITIVE);
+        let (note, help) = self.words(cause);
+        Finding { cause, lost, share, note, help }
     }
 
     fn words(&self, cause: Cause) -> (String, String) {

@@ -116,7 +116,7 @@ impl fmt::Display for Comparison {
             let slower = busy[1].as_secs_f64() / busy[0].as_secs_f64().max(f64::MIN_POSITIVE);
             let note = match (engine, slower) {
                 (_, slower) if (slower - 1.0).abs() < CHANGED || busy[0].is_zero() => "",
-                (Engine::Compute, _) if self.predicted[0] => "  by its bytes; a profile tells",
+                (Engine::Compute, _) if self.predicted[0] => "  by its bytes",
                 _ => "",
             };
             writeln!(f, "{note}")?;

@@ -49,21 +49,26 @@ pub enum Cause {
     Carry,
 }
 
-/// One thing that keeps a run from its limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One thing that keeps a run from its limit. `Display` prints it as rustc would.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
     /// What it is.
     pub cause: Cause,
     /// How much shorter the run would have been without it, more or less.
     pub lost: Duration,
-    /// What it is about, and what could be done.
-    text: String,
+    /// Likewise as a share of the run, 0 to 1.
+    pub share: f64,
+    /// What it is about.
+    pub note: String,
+    /// What could be done.
+    pub help: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        let Self { cause, share, note, help, .. } = self;
+        write!(f, "{}: {:.0} % of the run\n  note: {note}\n  help: {help}", cause.name(), 100.0 * share)
     }
 }
 
@@ -75,7 +80,7 @@ impl Timeline {
         let mut found: Vec<_> = lost
             .into_iter()
             .filter(|(_, lost)| *lost > worth && !lost.is_zero())
-            .map(|(cause, lost)| Finding { cause, lost, text: self.advice(cause, lost) })
+            .map(|(cause, lost)| self.finding(cause, lost))
             .collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
         found

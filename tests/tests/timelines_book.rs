@@ -1,0 +1,102 @@
+//! The book's page on timelines: its code, and what it prints on the simulated device. `BLESS=1` writes that anew.
+
+use std::path::Path;
+
+use thalweg::Timeline;
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    /// `y <- a * x + y`, chunk by chunk: the README's program.
+    pub pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+
+        chunk c = auto;
+        depth = 3;
+
+        stream up: high;
+        stream math;
+        stream down: low;
+
+        stage load on up { copy x -> dx; copy y -> dy; }
+        stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage store on down { copy dy -> y; }
+    }
+}
+
+#[track_caller]
+fn check(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).expect("the book's file can be written");
+    }
+    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, blessed, "`BLESS=1` writes {} anew", path.display());
+}
+
+// ANCHOR: both
+/// What a run would be like, and what it was like.
+fn both(saxpy: &mut Saxpy, x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> Result<[Timeline; 2]> {
+    let predicted = saxpy.predict(2.0, x, &mut *y)?; // computes nothing
+    let measured = saxpy.profile(2.0, x, y)?; // a run, and when each operation was
+    Ok([predicted, measured])
+}
+// ANCHOR_END: both
+
+const LEN: usize = 4 << 20;
+
+fn data(device: &Device) -> Result<[PinnedBuf<f32>; 2]> {
+    let x: Vec<f32> = (0..LEN).map(|i| (i % 1000) as f32).collect();
+    Ok([PinnedBuf::from_slice(device, &x)?, PinnedBuf::from_slice(device, &vec![1.0; LEN])?])
+}
+
+#[test]
+fn a_timeline() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let [x, mut y] = data(&device)?;
+    let mut saxpy = Saxpy::options(&device).chunk(LEN / 8).build()?;
+    let [predicted, measured] = both(&mut saxpy, &x, &mut y)?;
+    assert!(y.iter().zip(x.iter()).all(|(y, x)| *y == 2.0 * x + 1.0));
+    check("saxpy-timeline.txt", &format!("{measured}\n"));
+    assert_eq!(predicted.spans.len(), measured.spans.len());
+    Ok(())
+}
+
+#[test]
+fn a_comparison() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let [x, mut y] = data(&device)?;
+    // ANCHOR: compare
+    let predicted = Saxpy::new(&device)?.predict(2.0, &x, &mut y)?;
+    let measured = Saxpy::options(&device).chunk(8 << 10).build()?.profile(2.0, &x, &mut y)?;
+    let comparison = predicted.compare(&measured);
+    println!("{comparison}");
+    // ANCHOR_END: compare
+    check("saxpy-comparison.txt", &comparison.to_string());
+    Ok(())
+}
+
+#[test]
+fn pictures() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let [x, mut y] = data(&device)?;
+    let mut saxpy = Saxpy::new(&device)?;
+    let [predicted, measured] = both(&mut saxpy, &x, &mut y)?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let write = || -> std::io::Result<()> {
+        // ANCHOR: pictures
+        std::fs::write(path("saxpy.svg"), predicted.svg_with(&measured))?; // one above the other
+        std::fs::write(path("saxpy.png"), predicted.png_with(&measured))?; // needs the feature `png`
+        std::fs::write(path("saxpy.json"), measured.trace())?; // for ui.perfetto.dev
+        // ANCHOR_END: pictures
+        Ok(())
+    };
+    write().expect("files");
+    for name in ["saxpy.svg", "saxpy.png", "saxpy.json"] {
+        assert!(std::fs::metadata(path(name)).expect("it was written").len() > 1000, "{name}");
+    }
+    Ok(())
+}
