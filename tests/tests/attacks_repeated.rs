@@ -4,7 +4,7 @@
 use std::ops::{Add, Deref};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use thalweg::__private::{Build, ChunkSize, HostPlan, Pipeline, Settings, Size};
+use thalweg::__private::{Build, ChunkSize, HostPlan, Pipeline, Purpose, Settings, Size};
 use thalweg::prelude::*;
 use thalweg::{BufferKind, BufferPlan, OperationKind};
 use thalweg_kernels::add_f32;
@@ -419,7 +419,7 @@ impl Raw {
         y: &mut PinnedBuf<f32>,
         all: bool,
     ) -> (bool, Result<()>) {
-        let mut call = self.0.call();
+        let mut call = self.0.call(Purpose::Run);
         let x = call.input::<f32>(1, x).expect("an argument");
         let y = call.output::<f32>(1, y).expect("an argument");
         let d = call.device::<f32>(1).expect("a buffer");
@@ -451,7 +451,7 @@ fn a_body_that_is_not_asked_does_no_harm() {
         assert!(y.iter().all(|value| *value == 2.0));
 
         // Now that is read which was written, and nobody may write it.
-        let mut call = raw.0.call();
+        let mut call = raw.0.call(Purpose::Run);
         let (input, output) = (call.input::<f32>(1, &x).expect("it"), call.input::<f32>(1, &y).expect("it"));
         let d = call.device::<f32>(1).expect("a buffer");
         call.repeats([Some(7)]);
@@ -475,7 +475,7 @@ fn a_body_that_is_not_asked_does_no_harm() {
         assert!(matches!(raw.run(7, &x, &mut y, false), (true, Err(_))));
         assert!(matches!(raw.run(7, &x, &mut y, true), (true, Ok(()))));
         assert!(matches!(raw.run(7, &x, &mut y, false), (false, Ok(()))));
-        let mut call = raw.0.call();
+        let mut call = raw.0.call(Purpose::Run);
         call.repeats([Some(7)]);
         call.repeats([None]);
         drop(call);
@@ -484,7 +484,7 @@ fn a_body_that_is_not_asked_does_no_harm() {
     });
 }
 
-fn is_refused(outcome: Result<Report>) {
+fn is_refused<T: std::fmt::Debug>(outcome: Result<T>) {
     let error = outcome.expect_err("it was lent to be read");
     assert!(matches!(error.kind(), ErrorKind::Skipped), "{error}");
 }

@@ -3,7 +3,7 @@
 //! Run it under AddressSanitizer: `.ci/asan`.
 
 use thalweg::__private::{
-    Build, Call, ChunkSize, Edge, HostPlan, Operation, Pipeline, Run, Settings, ViewMut,
+    Build, Call, ChunkSize, Edge, HostPlan, Operation, Pipeline, Purpose, Run, Settings, ViewMut,
 };
 use thalweg::prelude::*;
 use thalweg::{BufferKind, BufferPlan, Chunk, OperationKind, OperationPlan, Options};
@@ -57,7 +57,7 @@ const CHUNK: ChunkSize = ChunkSize::Items(4);
 fn foreign_chunk(device: &Device, index: usize) -> Chunk {
     static PLAN: Plan = plan(&[host("x", false)], &[], &[]);
     let (mut pipeline, x, mut chunk) = (raw!(device, PLAN), numbers(4000), None);
-    let mut call = pipeline.call();
+    let mut call = pipeline.call(Purpose::Run);
     call.input::<f32>(1, &x).unwrap();
     call.run(CHUNK, |run| {
         chunk = run.chunks().nth(index);
@@ -83,7 +83,7 @@ fn a_chunk_after_the_last() {
     let beyond = foreign_chunk(&device, 2);
     let (x, mut y) = (numbers(8), vec![5.0_f32; 100]);
     let mut pipeline = raw!(&device, PLAN);
-    let mut call = pipeline.call();
+    let mut call = pipeline.call(Purpose::Run);
     let hx = call.input::<f32>(1, &x).unwrap();
     let hy = call.per_chunk().output::<f32>(2, &mut y[..4]).unwrap();
     let (dx, dy) = (call.device::<f32>(1).unwrap(), call.per_chunk().device::<f32>(2).unwrap());
@@ -114,7 +114,7 @@ fn a_chunk_of_nothing() {
     for edge in [Edge::Clamp, Edge::Wrap, Edge::Zero] {
         for (len, foreign) in [(8, None), (0, Some(foreign_chunk(&device, 0)))] {
             let x = numbers(len);
-            let mut call = pipeline.call();
+            let mut call = pipeline.call(Purpose::Run);
             let hx = call.halo(1, edge).input::<f32>(1, &x).unwrap();
             let dx = call.halo(1, edge).device::<f32>(1).unwrap();
             let result = call.run(CHUNK, |run| {
@@ -144,7 +144,7 @@ fn a_halo_around_what_is_per_chunk() {
     for (halo, per_chunk) in [(0, 64), (2, 1)] {
         let x = numbers(2 * per_chunk);
         let mut y = vec![0.0_f32; 2 * per_chunk];
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(Purpose::Run);
         call.input::<f32>(1, &n).unwrap();
         let hx = call.halo(halo, Edge::Clamp).per_chunk().input::<f32>(per_chunk, &x).unwrap();
         let hy = call.per_chunk().output::<f32>(per_chunk, &mut y).unwrap();
@@ -178,16 +178,17 @@ fn on_a_shared_buffer(
     memory: impl Fn(&Operation<'_>, thalweg::__private::Buffer<f32>) -> ViewMut<f32>,
 ) -> Result<Report> {
     let mut pipeline = raw!(device, WRITTEN_IN_PLACE);
-    let mut call: Call<'_, '_> = pipeline.call();
+    let mut call: Call<'_, '_> = pipeline.call(Purpose::Run);
     let x = call.mapped_input::<f32>(1, x).unwrap();
-    call.run(CHUNK, |run: &Run<'_>| {
+    let done = call.run(CHUNK, |run: &Run<'_>| {
         let [stream] = run.streams();
         for c in run.chunks() {
             let operation = run.on(stream, 0, c);
             operation.host((memory(&operation, x),), |(x,)| x.fill(7.0))?;
         }
         Ok(())
-    })
+    });
+    done.map(|timeline| timeline.report)
 }
 
 /// `&PinnedBuf` may be read by another thread meanwhile: no run writes what it borrows shared.
@@ -212,7 +213,7 @@ fn a_shared_buffer_written_with_an_old_view() {
     let device = small(Spec::default());
     let mut x = pinned(&device, &[1.0; 4]);
     let (mut pipeline, mut stolen) = (raw!(&device, PLAN), None);
-    let mut call = pipeline.call();
+    let mut call = pipeline.call(Purpose::Run);
     let dx = call.mapped_inout::<f32>(1, &mut x).unwrap();
     call.run(CHUNK, |run| {
         let ([stream], c) = (run.streams(), run.chunks().next().unwrap());
@@ -243,7 +244,7 @@ fn a_shared_device_buffer_written_in_place() {
     let x = DeviceBuf::from_slice(&device, &[1.0_f32; 8]).unwrap();
     for copies in [false, true] {
         let mut pipeline = raw!(&device, PLAN);
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(Purpose::Run);
         let dx = call.device_input::<f32>(1, &x).unwrap();
         let t = call.device::<f32>(1).unwrap();
         let result = call.run(CHUNK, |run| {
@@ -275,14 +276,14 @@ fn a_handle_of_elements_with_more_alignment() {
 
     let device = small(Spec::default());
     let mut other = raw!(&device, OTHER);
-    let mut call = other.call();
+    let mut call = other.call(Purpose::Run);
     let wide = call.device::<Wide>(1).unwrap();
     drop(call);
     // Of so many allocations some are not aligned to 256 bytes.
     let mut pipelines: Vec<_> = (0..64).map(|_| raw!(&device, PLAN)).collect();
     for pipeline in &mut pipelines {
         let x = numbers(4);
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(Purpose::Run);
         call.input::<f32>(1, &x).unwrap();
         call.host_scratch::<[u8; 256]>(1).unwrap();
         let result = call.run(CHUNK, |run| {
@@ -315,7 +316,7 @@ fn a_host_function_with_the_memory_of_another_chunk() {
     for in_place in [false, true] {
         let (x, mut m, mut stolen, mut chunks) = (numbers(12), pinned(&device, &numbers(12)), None, 0);
         let mut pipeline = raw!(&device, PLAN);
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(Purpose::Run);
         call.input::<f32>(1, &x).unwrap();
         let buffers = [call.host_scratch::<f32>(1).unwrap(), call.mapped_inout::<f32>(1, &mut m).unwrap()];
         let result = call.run(CHUNK, |run| {

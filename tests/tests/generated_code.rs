@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg::__private::{
-    BufferKind, BufferPlan, Build, Call, ChunkSize, HostPlan, OperationKind, Pipeline, ReadArg, Run,
+    BufferKind, BufferPlan, Build, Call, ChunkSize, HostPlan, OperationKind, Pipeline, Purpose, ReadArg, Run,
     Settings, View,
 };
 use thalweg::Options;
@@ -66,7 +66,7 @@ fn a_download_to_an_input() {
     macro_rules! check {
         ($x:expr) => {
             let mut pipeline = raw(&device);
-            let mut call = pipeline.call();
+            let mut call = pipeline.call(Purpose::Run);
             let (hx, hy) = (call.input::<f32>(1, $x).unwrap(), call.inout::<f32>(1, &mut y).unwrap());
             let (dx, dy) = (call.device::<f32>(1).unwrap(), call.device::<f32>(1).unwrap());
             let result = call.run(CHUNK, |run| {
@@ -93,7 +93,7 @@ fn an_argument_after_a_refused_one() {
     let device = small(Spec::default());
     let (ragged, short) = (vec![0_u8; 1001], vec![1_u8; 4]);
     let mut pipeline = raw(&device);
-    let mut call = pipeline.call();
+    let mut call = pipeline.call(Purpose::Run);
     call.input::<u8>(1000, &ragged).unwrap_err();
     let hx = call.input::<u8>(1, &short).unwrap();
     let (dx, _dy) = (call.device::<u8>(1000).unwrap(), call.device::<u8>(1).unwrap());
@@ -112,7 +112,7 @@ fn going_on_after_an_error() {
     let device = small(Spec::default());
     let (x, mut y) = (numbers(16), numbers(16));
     let mut pipeline = raw(&device);
-    let mut call = pipeline.call();
+    let mut call = pipeline.call(Purpose::Run);
     let (hx, hy) = (call.input(1, &x).unwrap(), call.inout(1, &mut y).unwrap());
     let (dx, dy) = (call.device(1).unwrap(), call.device(1).unwrap());
     let kernel = axpy_each::load(&device).unwrap();
@@ -150,7 +150,7 @@ fn a_view_of_another_run() {
     ) -> Result<()> {
         let x = [5.0_f32; 4];
         let mut pipeline = raw(device);
-        let mut call: Call<'_, '_> = pipeline.call();
+        let mut call: Call<'_, '_> = pipeline.call(Purpose::Run);
         let (hx, hy) = (call.input(1, &x)?, call.inout(1, y)?);
         let (dx, dy) = (call.device(1)?, call.device(1)?);
         let kernel = axpy_each::load(device)?;
@@ -188,7 +188,7 @@ fn a_view_of_another_run() {
 fn handles_from_elsewhere() {
     let device = small(Spec::default());
     let mut larger = raw(&device);
-    let mut call = larger.call();
+    let mut call = larger.call(Purpose::Run);
     let (large, mut large_y) = (numbers(4000), numbers(4000));
     let large_hosts = (call.input(1000, &large).unwrap(), call.inout(1000, &mut large_y).unwrap());
     let large_buffers = (call.device::<f32>(1000).unwrap(), call.device::<f32>(1000).unwrap());
@@ -197,7 +197,7 @@ fn handles_from_elsewhere() {
     let attack = |attack: Attack<'_>| {
         let (x, mut y) = (numbers(4), numbers(4));
         let mut pipeline = raw(&device);
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(Purpose::Run);
         call.input::<f32>(1, &x).unwrap();
         call.inout::<f32>(1, &mut y).unwrap();
         call.device::<f32>(1).unwrap();
@@ -244,7 +244,7 @@ fn a_kernel_of_another_device() {
     let kernel = axpy_each::load(&Device::simulated(Spec::default())).unwrap();
     let (x, mut y) = (numbers(4), numbers(4));
     let mut pipeline = raw(&device);
-    let mut call = pipeline.call();
+    let mut call = pipeline.call(Purpose::Run);
     let (hx, hy) = (call.input(1, &x).unwrap(), call.inout(1, &mut y).unwrap());
     let (dx, dy) = (call.device(1).unwrap(), call.device(1).unwrap());
     let result = call.run(CHUNK, |run| {

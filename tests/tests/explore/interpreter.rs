@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use thalweg::__private::{self as private, Build, ChunkSize, Operation, Options, Pipeline, Run, Settings};
+use thalweg::__private::{
+    self as private, Build, ChunkSize, Operation, Options, Pipeline, Purpose, Run, Settings,
+};
 use thalweg::prelude::*;
 use thalweg::{Distance, Plan};
 
@@ -76,7 +78,7 @@ pub fn run(
     let given = program.storages.iter().zip(program.start(shape)).map(given);
     let mut given: Vec<Given> = given.collect::<Result<_>>()?;
     {
-        let mut call = pipeline.call();
+        let mut call = pipeline.call(Purpose::Run);
         let (mut hosts, mut buffers) = (Vec::new(), Vec::new());
         for (storage, given) in program.storages.iter().zip(&mut given) {
             match (storage, given) {
