@@ -81,15 +81,19 @@ mod launch;
 mod layout;
 mod libraries;
 mod memory;
+#[cfg(feature = "nvtx")]
+mod nvtx;
 mod part;
 mod pipeline;
 mod plan;
+mod progress;
 mod report;
 mod sim;
 mod slices;
 mod stream;
 mod timeline;
 mod unwind;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
@@ -139,6 +143,7 @@ pub use plan::{
     AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
     Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
+pub use progress::Progress;
 pub use report::Report;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;
