@@ -94,9 +94,9 @@ impl<P: Build> Options<P> {
     /// Calls `report` when a run begins, whenever more of it is done, and when all of it is; after an error no more. The calls
     /// come from the thread that called `run`, at most one for each chunk and one more, and the run goes on when they return.
     ///
-    /// A chunk counts as done when another one has taken over its ring slot. Where data are staged, it has arrived then: the
-    /// host has waited for it. Else it was enqueued: nothing is waited for that a run without this would not wait for. In
-    /// graph mode a run whose data are all in pinned memory is done all at once.
+    /// A chunk counts as done when another one has taken over its ring slot. Where every chunk's results are staged, they have
+    /// arrived then: the host has waited for them. Else it was enqueued, and the device may be behind: nothing is waited for that a
+    /// run without this would not wait for.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,6 +109,7 @@ impl<P: Build> Options<P> {
     ///         param a: f32;
     ///         input x: [f32];
     ///         inout y: [f32];
+    ///         chunk c = auto;
     ///         stage load { copy x -> dx; copy y -> dy; }
     ///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
     ///         stage store { copy dy -> y; }
