@@ -93,9 +93,19 @@ fn it_counts_in_every_mode() {
     }
 }
 
-/// A chunk that is told to be done is in the caller's memory, where data are staged.
 #[test]
 fn what_is_done_has_arrived() {
+    check_arrivals(&device());
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn what_is_done_has_arrived_on_a_gpu() {
+    check_arrivals(&Device::cuda(0).unwrap());
+}
+
+/// A chunk that is told to be done is in the caller's memory, where results are staged.
+fn check_arrivals(device: &Device) {
     struct Shared(*const f32);
     // SAFETY: the test reads only what is not written any more.
     unsafe impl Send for Shared {}
@@ -122,8 +132,7 @@ fn what_is_done_has_arrived() {
             }
             *count.lock().unwrap() += progress.done;
         };
-        let device = device();
-        let options = Saxpy::options(&device).progress_with(check);
+        let options = Saxpy::options(device).progress_with(check);
         let mut pipeline = if graph { options.graph() } else { options }.build().unwrap();
         pipeline.run(3.0, &vec![1.0; 1000], &mut y).unwrap();
         // Of ten chunks seven are told of before the end: those whose slots others have taken over.

@@ -22,7 +22,7 @@ use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
 use crate::timeline::{Timeline, nanos};
-use crate::watch::RunWatch;
+use crate::watch::{self, RunWatch};
 
 impl Call<'_, '_> {
     /// Runs the pipeline: prepares its memory, lets `body` enqueue every chunk, and waits until the device is done.
@@ -280,6 +280,7 @@ impl Call<'_, '_> {
         let pipeline = &*self.pipeline;
         let plan = pipeline.plan;
         let (slots, graph) = (pipeline.depth.min(cut.chunks()), pipeline.graphs.is_some());
+        watch::calibrated(&pipeline.device);
         let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, graph, &pipeline.paces);
         let mut totals = Totals::default();
         for shared in &self.shared {
