@@ -132,18 +132,15 @@ fn show(given: Arguments) -> std::result::Result<(), Box<dyn std::error::Error>>
     let device = given.spec.clone().map_or_else(Device::open, |spec| Ok(Device::simulated(spec)))?;
     let (predicted, measured) = timelines(&device, &given)?;
 
-    println!("predicted: {predicted}");
-    let shown = measured.as_ref().unwrap_or(&predicted);
-    if let Some(measured) = &measured {
-        println!("\nmeasured: {measured}\n\n{}", predicted.compare(measured));
-    }
-    let findings = shown.findings();
-    println!(
-        "\n{}",
-        if findings.is_empty() { "nothing keeps it from its limit" } else { "to make it faster:" }
-    );
-    for finding in findings {
-        println!("  {finding}");
+    println!("{predicted}");
+    match &measured {
+        // With what it was that made the difference.
+        Some(measured) => print!("\n{measured}\n\n{}", predicted.compare(measured)),
+        None => {
+            let findings = predicted.findings();
+            print!("{}", if findings.is_empty() { "" } else { "\n" });
+            findings.iter().for_each(|finding| println!("{finding}"));
+        }
     }
 
     let write = |path: &Option<PathBuf>, content: &dyn Fn() -> Vec<u8>| match path {
@@ -156,7 +153,7 @@ fn show(given: Arguments) -> std::result::Result<(), Box<dyn std::error::Error>>
     let (first, second) = (&predicted, measured.as_ref());
     write(&given.svg, &|| second.map_or_else(|| first.svg(), |second| first.svg_with(second)).into())?;
     write(&given.png, &|| second.map_or_else(|| first.png(), |second| first.png_with(second)))?;
-    write(&given.trace, &|| shown.trace().into())?;
+    write(&given.trace, &|| second.unwrap_or(first).trace().into())?;
     Ok(())
 }
 

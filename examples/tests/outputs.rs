@@ -103,14 +103,14 @@ fn timeline() {
 fn timeline_has_options() {
     for (arguments, said) in [
         (&["--items", "0"][..], "no items"),
-        (&["--items", "5000", "--chunk=1000", "--depth", "2"], "5000 items in 5 chunks of 1000, depth 2"),
-        (&["--items", "300000", "--spec", "t4"], "simulated T4"),
-        (&["--items", "300000", "--pageable"], "staged by the CPU"),
+        (&["--items", "5000", "--chunk=1000", "--depth", "2"], "5 chunks of 1000 items, depth 2"),
+        (&["--items", "300000", "--spec", "t4"], "Saxpy on simulated T4, "),
+        (&["--items", "300000", "--pageable"], "`x`, `y` are in ordinary memory, staged by the CPU"),
     ] {
         let Output { status, stdout, stderr } = output("timeline", arguments);
         let text = String::from_utf8_lossy(&stdout);
         assert!(status.success() && text.contains(said), "{text}{}", String::from_utf8_lossy(&stderr));
-        assert!(text.starts_with("predicted: ") && text.contains("\nmeasured: "), "{text}");
+        assert!(text.contains(", predicted, ") && text.contains(", measured, "), "{text}");
         let predicted = output("timeline", &[arguments, &["--predict"]].concat()).stdout;
         let predicted = String::from_utf8_lossy(&predicted);
         assert!(predicted.contains(said) && !predicted.contains("measured"), "{predicted}");

@@ -169,7 +169,7 @@ mod tests {
         bar.at(at(0));
         bar.at(at(250_000));
         bar.failed();
-        terminal.write_str("error").expect("memory");
+        terminal.write_line("error").expect("memory");
         let text = terminal.contents();
         let (line, rest) = text.split_once('\n').expect("two lines");
         assert!(line.contains("]  25% of 1.00 M items, "), "{text}");
