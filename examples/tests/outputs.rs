@@ -86,6 +86,60 @@ fn vector_search() {
     check("vector_search", &[]);
 }
 
+#[test]
+fn timeline() {
+    let [svg, png, trace] = ["timeline.svg", "timeline.png", "timeline.json"].map(|name| {
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name).to_str().expect("UTF-8").to_owned()
+    });
+    check("timeline", &["--svg", &svg, "--png", &png, "--trace", &trace]);
+    let read = |path: &str| std::fs::read_to_string(path).expect("a text");
+    assert!(read(&svg).starts_with("<svg ") && read(&svg).trim_end().ends_with("</svg>"));
+    assert!(read(&trace).contains("\"traceEvents\""));
+    assert_eq!(image::open(&png).expect("the picture").width(), 1000);
+}
+
+/// Each option does what it says, in words of the output.
+#[test]
+fn timeline_has_options() {
+    for (arguments, said) in [
+        (&["--items", "0"][..], "no items"),
+        (&["--items", "5000", "--chunk=1000", "--depth", "2"], "5 chunks of 1000 items, depth 2"),
+        (&["--items", "300000", "--spec", "t4"], "Saxpy on simulated T4, "),
+        (&["--items", "300000", "--pageable"], "`x`, `y` are in ordinary memory, staged by the CPU"),
+    ] {
+        let Output { status, stdout, stderr } = output("timeline", arguments);
+        let text = String::from_utf8_lossy(&stdout);
+        assert!(status.success() && text.contains(said), "{text}{}", String::from_utf8_lossy(&stderr));
+        assert!(text.contains(", predicted, ") && text.contains(", measured, "), "{text}");
+        let predicted = output("timeline", &[arguments, &["--predict"]].concat()).stdout;
+        let predicted = String::from_utf8_lossy(&predicted);
+        assert!(predicted.contains(said) && !predicted.contains("measured"), "{predicted}");
+    }
+}
+
+#[test]
+fn timeline_says_how_it_is_used() {
+    for (arguments, said) in [
+        (&["--items", "many"][..], "expected a number from 0 to 1073741824"),
+        (&["--items", "1073741825"], "expected a number from 0 to 1073741824"),
+        (&["--chunk", "0"], "expected a number from 1 to 1073741824"),
+        (&["--depth", "1025"], "expected a number from 1 to 1024"),
+        (&["--depth"], "--depth"),
+        (&["--spec", "nowhere.toml"], "nowhere.toml"),
+        (&["--fast"], "--fast"),
+        (&["fast"], "fast"),
+        (&["--predict=yes"], "--predict"),
+    ] {
+        let Output { status, stdout, stderr } = output("timeline", arguments);
+        let text = String::from_utf8_lossy(&stderr);
+        assert_eq!((status.code(), stdout.len()), (Some(2), 0), "{arguments:?}: {text}");
+        assert!(text.contains(said) && text.contains("\nusage: timeline [--items N]"), "{text}");
+    }
+    let nowhere = concat!(env!("CARGO_TARGET_TMPDIR"), "/nowhere/timeline.svg");
+    let (code, text) = ended("timeline", &["--items", "0", "--svg", nowhere]);
+    assert!(code == Some(1) && text.starts_with('`') && text.contains("cannot be written"), "{text}");
+}
+
 /// The code it ends with, and its last line.
 fn ended(example: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = output(example, arguments);

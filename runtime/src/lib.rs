@@ -48,6 +48,7 @@
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
+//! | see it while it is done | [`Options::progress_with`], [features](#features) |
 //! | test a pipeline in many orders | [`explore`](mod@explore) |
 //! | see what happens when something fails | [`Fault`] |
 //! | handle errors | [`Error`], [`ErrorKind`] |
@@ -66,6 +67,18 @@
 //! | `cufft` | the module `cufft`: Fourier transforms | cuFFT | `rustfft`, `realfft` |
 //! | `curand` | the module `curand`: random numbers | cuRAND | |
 //! | `cudnn` | the module `cudnn`: layers of neural networks | cuDNN 8 or 9 | |
+//!
+//! What shows a run, off by default too:
+//!
+//! | feature | gives |
+//! | --- | --- |
+//! | `png` | `Timeline::png`: timelines as PNG images |
+//! | `tracing` | spans and events of the target `thalweg` for the crate `tracing`: each run at `DEBUG` and in it the enqueuing of each operation at `TRACE`; compilation, calibration and allocation at `DEBUG`; errors with their place at `ERROR` |
+//! | `nvtx` | NVTX ranges for Nsight Systems: each run, and the enqueuing of each operation by pipeline, stage and chunk. Where no tool is attached (`NVTX_INJECTION64_PATH`), none |
+//! | `progress` | `Options::progress`: a bar on the terminal. [`Options::progress_with`] needs no feature |
+//!
+//! A prediction is no run to them. In graph mode operations are recorded when they seem to be enqueued, and a graph that is launched again has
+//! none: there, NVTX shows the run.
 
 mod calibration;
 mod cuda;
@@ -81,15 +94,19 @@ mod launch;
 mod layout;
 mod libraries;
 mod memory;
+#[cfg(feature = "nvtx")]
+mod nvtx;
 mod part;
 mod pipeline;
 mod plan;
+mod progress;
 mod report;
 mod sim;
 mod slices;
 mod stream;
 mod timeline;
 mod unwind;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
@@ -139,6 +156,7 @@ pub use plan::{
     AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
     Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
+pub use progress::Progress;
 pub use report::Report;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;

@@ -7,6 +7,7 @@ use super::headers::Includes;
 use super::nvrtc::{self, Compiler};
 use crate::error::{ErrorKind, Result};
 use crate::kernel::{KernelModule, KernelSource};
+use crate::watch;
 
 /// A compiled kernel source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,10 +55,12 @@ pub fn compile_for(module: &KernelModule, architecture: &str) -> Result<Compiled
     if let (Some(cache), Some(key)) = (&cache, &key)
         && let Some(compiled) = cache.load(key)
     {
+        watch::compiled(module.file, architecture, true);
         return Ok(compiled);
     }
     COMPILATIONS.fetch_add(1, Ordering::Relaxed);
     let compiled = nvrtc::compile(&compiler, module, source, architecture, &includes)?;
+    watch::compiled(module.file, architecture, false);
     if let (Some(cache), Some(key)) = (&cache, &key) {
         cache.store(key, &compiled);
     }

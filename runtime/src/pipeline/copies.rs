@@ -20,6 +20,7 @@ use crate::timeline::Engine;
 impl Operation<'_> {
     /// Copies this chunk of host data to the device, through a pinned slot if it is pageable.
     pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
+        let _seen = self.seen();
         let shape = self.run.host_shapes[from.index];
         let bytes = shape.items(self.chunk.len) * shape.bytes();
         let to = self.same_size(self.range_to_write(to)?, bytes)?;
@@ -130,6 +131,7 @@ impl Operation<'_> {
 
     /// Copies a buffer's chunk to the host, through a pinned slot if the host data is pageable.
     pub fn download<T: Pod>(&self, from: Buffer<T>, to: Host<T>) -> Result<()> {
+        let _seen = self.seen();
         let shape = self.run.host_shapes[to.index];
         if !self.run.hosts[to.index].writable {
             return self.fail(ErrorKind::Skipped);
@@ -168,6 +170,7 @@ impl Operation<'_> {
 
     /// Copies a buffer's chunk to another buffer.
     pub fn copy<T: Pod>(&self, from: Buffer<T>, to: Buffer<T>) -> Result<()> {
+        let _seen = self.seen();
         let is_host =
             |buffer: Buffer<T>| matches!(self.run.buffers[buffer.index].place, BufferPlace::HostRing);
         let direction = (is_host(from), is_host(to));

@@ -15,6 +15,7 @@ use crate::memory::DeviceMemory;
 use crate::plan::OperationKind;
 use crate::slices::{Slices, Views};
 use crate::timeline::Engine;
+use crate::watch::OperationWatch;
 
 impl<'r> Operation<'r> {
     /// Whether the routine is to be called: not where it is only worked out how long it takes.
@@ -34,7 +35,7 @@ impl<'r> Operation<'r> {
         if let Some(error) = &refused {
             self.run.refuse_with(error.clone());
         }
-        Enqueue { operation: *self, refused }
+        Enqueue { operation: *self, refused, _seen: self.seen() }
     }
 
     /// In graph mode, launches what comes before the routine; its stream waits for the chunk before where that is the order.
@@ -132,6 +133,7 @@ pub struct Enqueue<'r> {
     pub(super) operation: Operation<'r>,
     /// Why nothing can be enqueued.
     refused: Option<Error>,
+    _seen: OperationWatch,
 }
 
 impl Enqueue<'_> {

@@ -22,6 +22,7 @@ use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
 use crate::timeline::{Timeline, nanos};
+use crate::watch::{self, RunWatch};
 
 impl Call<'_, '_> {
     /// Runs the pipeline: prepares its memory, lets `body` enqueue every chunk, and waits until the device is done.
@@ -33,7 +34,25 @@ impl Call<'_, '_> {
     ///
     /// # Errors
     /// Memory does not suffice, an operation cannot be enqueued or fails on the device.
-    pub fn run(mut self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+    pub fn run(self, chunk: ChunkSize, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+        let watch = match self.purpose {
+            Purpose::Run | Purpose::Profile => {
+                let Pipeline { device, plan, listener, .. } = &*self.pipeline;
+                RunWatch::new(plan, device, self.items(), listener.clone())
+            }
+            Purpose::Predict => RunWatch::default(),
+        };
+        let outcome = self.carry_out(chunk, body, &watch);
+        watch.end(outcome.as_ref().map(|timeline| &timeline.report));
+        outcome
+    }
+
+    fn carry_out(
+        mut self,
+        chunk: ChunkSize,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+        watch: &RunWatch,
+    ) -> Result<Timeline> {
         let plan = self.pipeline.plan;
         if self.pipeline.poisoned {
             return Err(Error::new(ErrorKind::PipelinePoisoned).at(self.pipeline.place()));
@@ -45,6 +64,7 @@ impl Call<'_, '_> {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
         let mut cut = self.choose(chunk)?;
+        watch.begin();
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,
             None => {
@@ -52,7 +72,8 @@ impl Call<'_, '_> {
                 if self.purpose == Purpose::Predict {
                     return self.predict(cut, body);
                 }
-                self.enqueue(cut, stages, body)?
+                watch.is_cut(cut.chunks(), self.pipeline.depth);
+                self.enqueue(cut, stages, body, watch)?
             }
         };
         self.finish(cut, enqueued)
@@ -91,6 +112,7 @@ impl Call<'_, '_> {
         cut: Cut,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
+        seen: &RunWatch,
     ) -> Result<Enqueued> {
         let slots = self.pipeline.depth.min(cut.chunks());
         let profiles = self.purpose == Purpose::Profile;
@@ -131,7 +153,8 @@ impl Call<'_, '_> {
         let ahead = if stages { read_ahead(plan, hosts, host_shapes) } else { Vec::new() };
         let given = self.given(cut);
         let watch = profiler.as_ref().map_or(Watch::None, Watch::Profile);
-        let run = Run::new(self.pipeline, (&staging, &symbols), &given, recorder.as_ref(), watch, &ahead);
+        let run =
+            Run::new(self.pipeline, (&staging, &symbols), &given, recorder.as_ref(), (watch, seen), &ahead);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&self.shared)?;
             body(&run)?;
@@ -257,6 +280,7 @@ impl Call<'_, '_> {
         let pipeline = &*self.pipeline;
         let plan = pipeline.plan;
         let (slots, graph) = (pipeline.depth.min(cut.chunks()), pipeline.graphs.is_some());
+        watch::calibrated(&pipeline.device);
         let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, graph, &pipeline.paces);
         let mut totals = Totals::default();
         for shared in &self.shared {
@@ -266,7 +290,8 @@ impl Call<'_, '_> {
         // Of no use here: nothing is staged and no variable is written.
         let (staging, symbols) = (RefCell::default(), RefCell::default());
         let given = self.given(cut);
-        let run = Run::new(pipeline, (&staging, &symbols), &given, None, Watch::Predict(&model), &[]);
+        let (watch, seen) = (Watch::Predict(&model), RunWatch::default());
+        let run = Run::new(pipeline, (&staging, &symbols), &given, None, (watch, &seen), &[]);
         body(&run)?;
         run.finish()?;
         totals.add(&run.into_parts().0);

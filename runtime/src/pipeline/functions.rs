@@ -225,6 +225,7 @@ impl<'r> Operation<'r> {
         F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) -> R + Send + 'static,
         R: Outcome + 'static,
     {
+        let _seen = self.seen();
         let memory = memory.raw();
         let accesses = memory.accesses();
         let OperationKind::Host { function: name } = self.plan().kind else {
@@ -261,6 +262,7 @@ impl<'r> Operation<'r> {
         &self,
         callback: impl FnOnce(Chunk) -> R + Send + 'static,
     ) -> Result<()> {
+        let _seen = self.seen();
         if !self.in_order() {
             return self.fail(ErrorKind::Skipped);
         }

@@ -52,6 +52,7 @@ use crate::function::Function;
 use crate::launch::Kernel;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferPlan, HostPlan, Plan};
+use crate::progress::{Listener, Reporting};
 use crate::report::Report;
 use crate::stream::Stream;
 use call::Room;
@@ -117,6 +118,8 @@ pub struct Pipeline {
     clockwork: Clockwork,
     /// What the last profile has shown of each operation. Empty without one.
     paces: Vec<Option<Pace>>,
+    /// Who is told how far a run is.
+    listener: Option<Listener>,
 }
 
 impl Pipeline {
@@ -137,7 +140,7 @@ impl Pipeline {
     }
 
     fn with_resources(options: Settings<'_>, plan: &'static Plan, declared: Option<usize>) -> Result<Self> {
-        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph } = options;
+        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph, reporting } = options;
         let given = chosen.or(declared);
         let depth = given.unwrap_or_else(|| costs::depth(plan));
         if depth == 0 {
@@ -170,6 +173,7 @@ impl Pipeline {
             symbols: Symbols::default(),
             clockwork: Clockwork::default(),
             paces: Vec::new(),
+            listener: reporting.listener(),
         })
     }
 
@@ -343,6 +347,7 @@ pub struct Settings<'a> {
     depth: Option<usize>,
     budget: Option<usize>,
     graph: Option<bool>,
+    reporting: &'a Reporting,
 }
 
 /// The place of a pipeline as a whole.

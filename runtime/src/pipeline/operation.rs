@@ -15,6 +15,7 @@ use crate::kernel::Grid;
 use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch};
 use crate::plan::{AccessPlan, Memory, OperationPlan};
 use crate::timeline::Engine;
+use crate::watch::OperationWatch;
 
 /// One operation of one chunk.
 #[derive(Clone, Copy)]
@@ -67,6 +68,7 @@ impl<'r> Operation<'r> {
 
     /// Sets every element of a buffer's chunk to `value`.
     pub fn fill<T: Pod>(&self, buffer: Buffer<T>, value: T) -> Result<()> {
+        let _seen = self.seen();
         let (to, bytes) = self.range_to_write(buffer)?;
         let pattern = bytemuck::bytes_of(&value);
         let count = bytes.checked_div(pattern.len()).unwrap_or(0);
@@ -145,6 +147,12 @@ impl<'r> Operation<'r> {
         is_own && is_on_host()
     }
 
+    /// Lets others see that it is being enqueued, as long as the result lives.
+    #[inline]
+    pub(super) fn seen(&self) -> OperationWatch {
+        self.run.seen.operation(self.run.plan, self.index, self.chunk.index)
+    }
+
     /// What the plan says of this operation.
     pub(super) fn plan(&self) -> &'static OperationPlan {
         &self.run.plan.operations[self.index]
@@ -171,6 +179,7 @@ impl<'r> Operation<'r> {
     /// # Safety
     /// As [`Driver::launch`](crate::driver::Driver::launch).
     pub(crate) unsafe fn launch(&self, launch: RawLaunch<'_>) -> Result<()> {
+        let _seen = self.seen();
         let over_the_link = |accesses: &[Access]| {
             let of_host = |access: &&Access| {
                 self.run.in_place.iter().any(|data| data.is_on_host() && data.holds(access))

@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 use super::Settings;
 use crate::device::Device;
 use crate::error::Result;
+use crate::progress::{Progress, Reporting};
+use crate::watch;
 
 /// A pipeline type made by `stream_pipeline!`.
 #[doc(hidden)]
@@ -22,6 +24,7 @@ pub struct Options<P> {
     budget: Option<usize>,
     /// Graphs or streams, in place of what the pipeline declares.
     graph: Option<bool>,
+    reporting: Reporting,
     pipeline: PhantomData<fn() -> P>,
 }
 
@@ -34,6 +37,7 @@ impl<P: Build> Options<P> {
             depth: None,
             budget: None,
             graph: None,
+            reporting: Reporting::default(),
             pipeline: PhantomData,
         }
     }
@@ -75,19 +79,72 @@ impl<P: Build> Options<P> {
         self
     }
 
+    /// Shows a bar on standard error while the pipeline runs: items done, items a second and the time left. Drawn at most ten times
+    /// a second, and not at all where standard error is no terminal.
+    ///
+    /// [`progress_with`](Self::progress_with) says when a chunk counts as done. In its place: the last of the two counts.
+    ///
+    /// Needs the feature `progress`.
+    #[cfg(feature = "progress")]
+    pub fn progress(mut self) -> Self {
+        self.reporting = Reporting::Bar;
+        self
+    }
+
+    /// Calls `report` when a run begins, whenever more of it is done, and when all of it is; after an error no more. The calls
+    /// come from the thread that called `run`, at most one for each chunk and one more, and the run goes on when they return.
+    ///
+    /// A chunk counts as done when another one has taken over its ring slot. Where every chunk's results are staged, they have
+    /// arrived then: the host has waited for them. Else it was enqueued, and the device may be behind: nothing is waited for that a
+    /// run without this would not wait for.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// use thalweg::prelude::*;
+    /// use thalweg_kernels::saxpy;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Saxpy {
+    ///         param a: f32;
+    ///         input x: [f32];
+    ///         inout y: [f32];
+    ///         chunk c = auto;
+    ///         stage load { copy x -> dx; copy y -> dy; }
+    ///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+    ///         stage store { copy dy -> y; }
+    ///     }
+    /// }
+    ///
+    /// static DONE: AtomicUsize = AtomicUsize::new(0);
+    ///
+    /// let device = Device::simulated(Spec::default());
+    /// let options = Saxpy::options(&device).chunk(1000);
+    /// let mut saxpy = options.progress_with(|progress| DONE.store(progress.done, Ordering::Relaxed)).build()?;
+    /// saxpy.run(3.0, &[1.0; 5000], &mut [2.0; 5000])?;
+    /// assert_eq!(DONE.load(Ordering::Relaxed), 5000);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn progress_with(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.reporting = Reporting::with(report);
+        self
+    }
+
     /// Creates the streams and events, loads the kernels, and allocates the ring if its size does not depend on the
     /// arguments of a run.
     ///
     /// # Errors
     /// The chunk or the depth is 0; device memory does not suffice; a kernel does not compile or is not in its source.
     pub fn build(self) -> Result<P> {
-        P::build(Settings {
+        let built = P::build(Settings {
             device: &self.device,
             chunk: self.chunk,
             depth: self.depth,
             budget: self.budget,
             graph: self.graph,
-        })
+            reporting: &self.reporting,
+        });
+        built.inspect_err(watch::failed)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::driver::DriverResult;
 use crate::report::Report;
 use crate::sim::Spec;
 use crate::timeline::{Row, Span, Timeline, nanos};
+use crate::watch;
 
 /// What a call of the loop that enqueues the chunks is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl Pipeline {
         let mut timeline = Timeline {
             plan: self.plan,
             predicted: purpose == Purpose::Predict,
-            spec: if timed.is_empty() { Spec::default() } else { self.device.calibration().clone() },
+            spec: if timed.is_empty() { Spec::default() } else { watch::calibrated(&self.device).clone() },
             rows: Vec::new(),
             spans: Vec::with_capacity(timed.len()),
             report,

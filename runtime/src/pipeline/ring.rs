@@ -6,6 +6,7 @@ use crate::driver::{Access, DevicePtr};
 use crate::error::Result;
 use crate::memory::{DeviceMemory, PinnedCore};
 use crate::plan::{BufferKind, BufferPlan};
+use crate::watch;
 
 /// Slots start at this alignment, as allocations do.
 pub(super) const ALIGN: usize = 256;
@@ -102,6 +103,7 @@ impl Ring {
                     BufferKind::HostScratch => Memory::Host(allocate_pinned(device, total, plan.name)?),
                     _ => Memory::Device(allocate(device, total, plan.name)?),
                 };
+                watch::allocated(plan.name, memory.bytes(), matches!(memory, Memory::Device(_)));
                 buffer.range = (memory.ptr(), memory.bytes());
                 buffer.memory = Some(memory);
             }

@@ -11,6 +11,7 @@ use super::{ChunkSize, Pipeline, explain, place_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::OperationKind;
+use crate::watch;
 
 /// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
 const STAGED_SLOT_BYTES: usize = 4 << 20;
@@ -83,7 +84,7 @@ impl Call<'_, '_> {
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
         let costs = Costs::new(
             plan,
-            device.calibration(),
+            watch::calibrated(device),
             self.bytes_in_ring().saturating_mul(*depth).div_ceil(item),
         );
         let most = match staged {

@@ -24,6 +24,7 @@ use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, Plan};
+use crate::watch::RunWatch;
 
 /// One chunk: what `c` is in `chunk c = auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub struct Run<'r> {
     /// In graph mode.
     recorder: Option<&'r RefCell<Recorder>>,
     watch: Watch<'r>,
+    /// By whoever looks on.
+    pub(super) seen: &'r RunWatch,
     /// The operations whose pageable data are read ahead, and their arguments.
     read_ahead: &'r [(usize, usize)],
     /// Whether stages whose streams a run chooses have one for each slot.
@@ -122,7 +125,7 @@ impl<'r> Run<'r> {
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         given: &Given<'r>,
         recorder: Option<&'r RefCell<Recorder>>,
-        watch: Watch<'r>,
+        (watch, seen): (Watch<'r>, &'r RunWatch),
         read_ahead: &'r [(usize, usize)],
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
@@ -152,6 +155,7 @@ impl<'r> Run<'r> {
             polls: recorder.is_none() && device.driver().polls(),
             recorder,
             watch,
+            seen,
             read_ahead,
             asked: Cell::new(false),
             refused: RefCell::new(None),
@@ -283,6 +287,10 @@ impl<'r> Run<'r> {
         // A chunk after the last has no items, and what there is for each chunk ends before it.
         if chunk.len == 0 {
             self.refuse();
+        }
+        if self.in_order() {
+            // What is staged of the chunks before those in the ring was waited for.
+            self.seen.has_done(|| self.cut.start(index.saturating_sub(self.depth)));
         }
         if let Some(model) = self.model() {
             model.borrow_mut().begin_chunk();

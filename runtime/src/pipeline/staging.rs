@@ -13,6 +13,7 @@ use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{PinnedCore, Task, Way, Workers};
 use crate::stream::Event;
+use crate::watch;
 
 /// A result of this many bytes or more is not worth the caches.
 const LARGE: usize = 1 << 20;
@@ -128,6 +129,7 @@ impl Staging {
                         error.into()
                     }
                 })?;
+                watch::allocated(name(operation), slot.bytes(), false);
                 have.insert(index, slot);
             }
         }

@@ -1,0 +1,193 @@
+//! What others see while a pipeline runs: `tracing` spans and events, NVTX ranges, progress. Each is nothing without its feature,
+//! and next to nothing where nobody looks.
+//!
+//! Whoever looks is called by the thread that enqueues, and may panic: so nobody is called between the last operation and
+//! the end of the wait for the device, where nothing may unwind, other than to close what was opened.
+
+use crate::device::Device;
+use crate::error::Error;
+#[cfg(feature = "nvtx")]
+use crate::nvtx::Range;
+use crate::plan::Plan;
+use crate::progress::{Listener, RunProgress};
+use crate::report::Report;
+use crate::sim::Spec;
+#[cfg(feature = "tracing")]
+use tracing::{field::Empty, span::EnteredSpan};
+
+/// Of every span and event.
+#[cfg(feature = "tracing")]
+const TARGET: &str = "thalweg";
+
+/// A run that others see, until this is dropped. The default is seen by nobody.
+#[derive(Debug, Default)]
+pub(crate) struct RunWatch {
+    progress: Option<RunProgress>,
+    #[cfg(feature = "nvtx")]
+    range: Option<Range>,
+    #[cfg(feature = "tracing")]
+    span: Option<EnteredSpan>,
+}
+
+/// An operation of a chunk that others see being enqueued, until this is dropped. In graph mode it is recorded then.
+#[derive(Debug, Default)]
+pub(crate) struct OperationWatch {
+    #[cfg(feature = "nvtx")]
+    _range: Option<Range>,
+    #[cfg(feature = "tracing")]
+    _span: Option<EnteredSpan>,
+}
+
+impl RunWatch {
+    #[allow(unused_variables, reason = "features use them")]
+    pub(crate) fn new(
+        plan: &'static Plan,
+        device: &Device,
+        items: usize,
+        listener: Option<Listener>,
+    ) -> Self {
+        Self {
+            progress: listener.map(|listener| RunProgress::new(listener, plan.pipeline, items)),
+            #[cfg(feature = "nvtx")]
+            range: Range::of_run(plan),
+            #[cfg(feature = "tracing")]
+            span: {
+                let span = tracing::debug_span!(
+                    target: TARGET,
+                    "run",
+                    pipeline = plan.pipeline,
+                    device = device.name(),
+                    items,
+                    chunks = Empty,
+                    depth = Empty,
+                    nanoseconds = Empty,
+                    bytes_to_device = Empty,
+                    bytes_to_host = Empty,
+                );
+                Some(span.entered())
+            },
+        }
+    }
+
+    /// Its arguments are in order.
+    pub(crate) fn begin(&self) {
+        if let Some(progress) = &self.progress {
+            progress.begin();
+        }
+    }
+
+    /// It is known how it is cut.
+    #[allow(unused_variables, reason = "a feature uses them")]
+    pub(crate) fn is_cut(&self, chunks: usize, depth: usize) {
+        #[cfg(feature = "tracing")]
+        if let Some(span) = &self.span {
+            span.record("chunks", chunks).record("depth", depth);
+        }
+    }
+
+    /// So many items are done.
+    #[inline]
+    pub(crate) fn has_done(&self, items: impl FnOnce() -> usize) {
+        if let Some(progress) = &self.progress {
+            progress.at(items());
+        }
+    }
+
+    /// An operation is about to be enqueued.
+    #[inline]
+    #[allow(unused_variables, reason = "features use them")]
+    pub(crate) fn operation(&self, plan: &'static Plan, index: usize, chunk: usize) -> OperationWatch {
+        OperationWatch {
+            #[cfg(feature = "nvtx")]
+            _range: self.range.as_ref().map(|run| run.of_operation(plan, index, chunk)),
+            #[cfg(feature = "tracing")]
+            _span: self.span.as_ref().map(|_| {
+                let operation = &plan.operations[index];
+                let span = tracing::trace_span!(
+                    target: TARGET,
+                    "operation",
+                    pipeline = plan.pipeline,
+                    stage = plan.stages[operation.stage],
+                    operation = operation.text,
+                    chunk,
+                );
+                span.entered()
+            }),
+        }
+    }
+
+    /// It is over, and nothing is in flight.
+    pub(crate) fn end(self, outcome: Result<&Report, &Error>) {
+        #[cfg(feature = "tracing")]
+        if let (Some(span), Ok(report)) = (&self.span, outcome) {
+            if report.repeated {
+                self.is_cut(report.chunks, report.depth);
+            }
+            span.record("nanoseconds", report.time.as_nanos() as u64)
+                .record("bytes_to_device", report.bytes_to_device)
+                .record("bytes_to_host", report.bytes_to_host);
+        }
+        match outcome {
+            Ok(_) => {
+                if let Some(progress) = self.progress {
+                    progress.end();
+                }
+            }
+            // Inside the run's span.
+            Err(error) => failed(error),
+        }
+    }
+}
+
+/// The user is told of an error.
+#[allow(unused_variables, reason = "a feature uses it")]
+pub(crate) fn failed(error: &Error) {
+    #[cfg(feature = "tracing")]
+    {
+        let place = error.place();
+        tracing::error!(
+            target: TARGET,
+            pipeline = place.pipeline,
+            stage = place.stage,
+            operation = place.operation,
+            chunk = place.chunk,
+            site = place.site.map(tracing::field::display),
+            "{}",
+            error.kind(),
+        );
+    }
+}
+
+/// Memory was allocated for a buffer's slots, or for a slot that data are staged in. `what`: its name, or the copy.
+#[allow(unused_variables, reason = "a feature uses them")]
+pub(crate) fn allocated(what: &str, bytes: usize, on_device: bool) {
+    #[cfg(feature = "tracing")]
+    tracing::debug!(target: TARGET, what, bytes, on_device, "memory allocated");
+}
+
+/// A kernel source was compiled for an architecture (`sm_90`), or taken from the cache.
+#[allow(unused_variables, reason = "a feature uses them")]
+pub(crate) fn compiled(file: &str, architecture: &str, from_cache: bool) {
+    #[cfg(feature = "tracing")]
+    match from_cache {
+        true => tracing::debug!(target: TARGET, file, architecture, cache = "hit", "kernels loaded"),
+        false => tracing::debug!(target: TARGET, file, architecture, cache = "miss", "kernels compiled"),
+    }
+}
+
+/// What a device is like, and says so where that has become known just now.
+pub(crate) fn calibrated(device: &Device) -> &Spec {
+    #[cfg(feature = "tracing")]
+    {
+        let known = || device.driver().calibration().get().is_some();
+        let before = known();
+        let spec = device.calibration();
+        if !before && known() {
+            let Spec { to_device, to_host, .. } = *spec;
+            tracing::debug!(target: TARGET, device = device.name(), to_device, to_host, "device calibrated");
+        }
+        spec
+    }
+    #[cfg(not(feature = "tracing"))]
+    device.calibration()
+}
