@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg::prelude::*;
 use thalweg::{Effect, Fault};
@@ -127,6 +127,13 @@ impl Subscriber for Collector {
 }
 
 /// What a subscriber sees up to a level. Everything is exited again.
+/// One test at a time: whether a callsite is asked for anything is decided for all threads together, when it is first reached
+/// and whenever a collector comes or goes.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn seen(level: Level, body: impl FnOnce()) -> Seen {
     let collector = Collector(Arc::default(), level);
     tracing::subscriber::with_default(collector.clone(), body);
@@ -145,6 +152,7 @@ fn run(pipeline: &mut Saxpy, items: usize) -> Result<Report> {
 
 #[test]
 fn a_run_is_a_span_of_its_operations() {
+    let _alone = alone();
     let mut pipeline = pipeline();
     let mut report = None;
     let seen = seen(Level::TRACE, || report = Some(run(&mut pipeline, 1500).unwrap()));
@@ -192,6 +200,7 @@ fn a_run_is_a_span_of_its_operations() {
 /// Operations are of a level below.
 #[test]
 fn who_listens_to_runs_sees_no_operations() {
+    let _alone = alone();
     let mut pipeline = pipeline();
     run(&mut pipeline, 1500).unwrap();
     let seen_lines = |level| seen(level, || drop(run(&mut self::pipeline(), 0))).lines;
@@ -203,6 +212,7 @@ fn who_listens_to_runs_sees_no_operations() {
 
 #[test]
 fn a_prediction_is_no_run_and_a_profile_is_one() {
+    let _alone = alone();
     let mut pipeline = pipeline();
     let (x, mut y) = (vec![1.0; 1500], vec![2.0; 1500]);
     run(&mut pipeline, 1500).unwrap();
@@ -214,6 +224,7 @@ fn a_prediction_is_no_run_and_a_profile_is_one() {
 
 #[test]
 fn an_error_is_an_event_with_its_place() {
+    let _alone = alone();
     let device = Device::simulated(Spec::default());
     let mut pipeline = Saxpy::options(&device).chunk(1000).build().unwrap();
     device.inject(Fault::at(&Saxpy::PLAN, "axpy", 1, Effect::Fails).unwrap()).unwrap();
@@ -235,6 +246,7 @@ fn an_error_is_an_event_with_its_place() {
 /// Likewise where a pipeline cannot be built, inside of no run.
 #[test]
 fn an_error_of_building_is_one() {
+    let _alone = alone();
     let device = Device::simulated(Spec::default());
     let seen = seen(Level::TRACE, || drop(Saxpy::options(&device).depth(0).build()));
     let [line] = &seen.lines[..] else { panic!("{:?}", seen.lines) };
@@ -244,6 +256,7 @@ fn an_error_of_building_is_one() {
 /// What was entered is exited, and in its order.
 #[test]
 fn spans_end_where_an_expression_panics() {
+    let _alone = alone();
     let mut pipeline = Panics::new(&Device::simulated(Spec::default())).unwrap();
     let seen = seen(Level::TRACE, || {
         let run = std::panic::AssertUnwindSafe(|| pipeline.run(1, &[1.0; 30], &mut [0.0; 30]));
