@@ -333,3 +333,34 @@ fn a_host_function_with_the_memory_of_another_chunk() {
         assert_eq!(chunks, 1);
     }
 }
+
+const CALLED: Plan = plan(
+    &[],
+    &[buffer("y", BufferKind::InPlace { mapped: true, reads: true, writes: true })],
+    &[operation("call f", OperationKind::Call { routine: "f" })],
+);
+
+/// What is only worked out waits for nothing at its end, so that nothing may be enqueued.
+#[test]
+fn a_prediction_that_enqueues() {
+    let device = small(Spec::default());
+    let mut y = pinned(&device, &[1.0_f32; 8]);
+    let mut pipeline = raw!(&device, CALLED);
+    let mut call = pipeline.call(Purpose::Predict);
+    let buffer = call.mapped_inout::<f32>(1, &mut y).unwrap();
+    let result = call.run(CHUNK, |run: &Run<'_>| {
+        let [stream] = run.streams();
+        for c in run.chunks() {
+            let operation = run.on(stream, 0, c);
+            let memory = (operation.read_write(buffer),);
+            operation.call(operation.enqueue().simulate(memory, |(y,)| y.fill(7.0)))?;
+        }
+        Ok(())
+    });
+    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
+    // Whatever is under way comes to an end when a run waits.
+    let mut call = pipeline.call(Purpose::Run);
+    call.mapped_inout::<f32>(1, &mut y).unwrap();
+    assert!(call.run(CHUNK, |_: &Run<'_>| Ok(())).is_err());
+    assert_eq!(y[..], [1.0; 8]);
+}

@@ -253,3 +253,22 @@ fn profiles_can_be_made_again_and_again() -> Result<()> {
     is_whole(&add.profile(1.0, &mut y)?);
     Ok(())
 }
+
+/// Where kernels are what a run waits for, their stream notes the ends of copies late; copies are as long as they are all the same.
+#[test]
+fn copies_are_not_as_long_as_the_kernels_that_wait_for_them() -> Result<()> {
+    let mut slow = Spec::h200();
+    slow.memory_rate = 10e9;
+    let device = Device::simulated(slow);
+    let mut y = pinned(&device, LEN)?;
+    let mut add = Add::options(&device).chunk(LEN / 16).build()?;
+    let predicted = add.predict(1.0, &mut y)?;
+    let profiled = add.profile(1.0, &mut y)?;
+    is_whole(&profiled);
+    assert_eq!(profiled.bottleneck(), Some(Engine::Compute));
+    for engine in [Engine::ToDevice, Engine::Compute, Engine::ToHost] {
+        let [expected, found] = [&predicted, &profiled].map(|timeline| timeline.busy(engine).as_secs_f64());
+        assert!((0.8..1.25).contains(&(found / expected)), "{engine}: {found} for {expected}");
+    }
+    Ok(())
+}

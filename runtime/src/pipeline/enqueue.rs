@@ -40,6 +40,10 @@ impl<'r> Operation<'r> {
 
     /// In graph mode, launches what comes before the routine; its stream waits for the chunk before where that is the order.
     fn begin_routine(&self) -> Result<()> {
+        if self.run.model().is_some() {
+            // Which is only worked out: there is nothing to enqueue with.
+            return self.fail(ErrorKind::Skipped);
+        }
         self.run.launch_graph()?;
         self.check(self.run.place())?;
         self.check(self.device().driver().make_current())?;

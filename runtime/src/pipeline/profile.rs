@@ -17,11 +17,15 @@ use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::memory::NO_OPERATION;
 use crate::plan::{BufferKind, BufferPlan, Distance, OperationKind, Plan, Priority, WaitPlan};
+use crate::sim::Spec;
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
 
 /// Events that are made before a run begins, at most. More of them are made on the way, unless some are free again.
 const MOST: usize = 1 << 16;
+
+/// What is closer together than this may be the same moment.
+const SOON: Nanos = 3e3;
 
 /// What times runs, when it is not in use.
 #[derive(Debug, Default)]
@@ -75,6 +79,8 @@ struct Enqueued {
 struct Lane {
     /// The number of its last operation, as long as nothing tells when that ends.
     open: Option<usize>,
+    /// When the host began to enqueue what it is at.
+    begun: Nanos,
     /// What the next operation comes after.
     after: Vec<Rc<Stamp>>,
 }
@@ -83,6 +89,7 @@ struct Pending {
     what: What,
     stream: usize,
     tag: Tag,
+    begun: Nanos,
     enqueued: Nanos,
     after: Vec<Rc<Stamp>>,
     end: Option<Rc<Stamp>>,
@@ -94,6 +101,8 @@ struct Stamp {
     recorded: Cell<bool>,
     /// When that was, once it was asked.
     at: Cell<Option<Nanos>>,
+    /// What the stream that noted it came after: it cannot have been noted before, however early it was.
+    floor: RefCell<Vec<Rc<Stamp>>>,
 }
 
 /// One operation, with times since the run began.
@@ -164,12 +173,17 @@ impl Profiler {
     ) -> DriverResult<()> {
         self.open(stream, tag)?;
         enqueue()?;
+        // It begins when it is enqueued, unless the call has waited for it.
+        if !self.device.driver().is_synchronous() {
+            self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
+        }
         self.close(stream, tag, what);
         Ok(())
     }
 
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
+        self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
         let Some(copies) = self.enqueued.borrow_mut().last(stream.number) else { return Ok(()) };
         let stamp = if copies || self.mapped {
             let mark = self.observers[stream.number].mark.raw;
@@ -190,8 +204,9 @@ impl Profiler {
         let number = all.read + all.pending.len();
         let lane = all.lane(stream.number);
         lane.open = Some(number);
-        let after = std::mem::take(&mut lane.after);
-        all.pending.push_back(Pending { what, stream: stream.number, tag, enqueued, after, end: None });
+        let (begun, after) = (lane.begun, std::mem::take(&mut lane.after));
+        let pending = Pending { what, stream: stream.number, tag, begun, enqueued, after, end: None };
+        all.pending.push_back(pending);
     }
 
     /// Records one of the plan's events.
@@ -232,6 +247,7 @@ impl Profiler {
         unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
         if !stamp.recorded.get() {
             self.note(&stamp, stream.raw, tag)?;
+            stamp.floor.replace(self.enqueued.borrow_mut().lane(stream.number).after.clone());
         }
         self.enqueued.borrow_mut().lane(stream.number).after.push(stamp);
         Ok(())
@@ -247,7 +263,9 @@ impl Profiler {
 
     /// An event that is not recorded yet.
     fn stamp(&self) -> DriverResult<Rc<Stamp>> {
-        Ok(Rc::new(Stamp { event: self.event()?, recorded: Cell::new(false), at: Cell::new(None) }))
+        let event = self.event()?;
+        let (recorded, at, floor) = (Cell::new(false), Cell::new(None), RefCell::default());
+        Ok(Rc::new(Stamp { event, recorded, at, floor }))
     }
 
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
@@ -294,18 +312,37 @@ impl Profiler {
 
     /// When an operation was; what is free of its events is in the pool again.
     fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
-        let Pending { what, stream, tag, enqueued, after, end } = pending;
-        let mut start = enqueued;
+        let Pending { what, stream, tag, begun, enqueued, after, end } = pending;
+        let mut free = |stamp: Rc<Stamp>| all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
+        let mut start = begun;
         for stamp in after {
             start = start.max(self.at(&stamp)?.unwrap_or(0.0));
-            all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
+            free(stamp);
         }
         let Some(stamp) = end else { return Ok(()) };
-        let Some(end) = self.at(&stamp)? else { return Ok(()) };
-        all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
-        // By the host's clock it may have been enqueued a little later than it was done.
+        let mut floor = 0.0_f64;
+        for before in stamp.floor.take() {
+            floor = floor.max(self.at(&before)?.unwrap_or(0.0));
+            free(before);
+        }
+        let Some(mut end) = self.at(&stamp)? else { return Ok(()) };
+        if end <= floor + SOON {
+            // The stream that noted it was busy until then: it was earlier, or just then.
+            end = end.min(start + self.alone(what));
+            stamp.at.set(Some(end));
+        }
+        free(stamp);
+        // By the host's clock it may have begun a little later than it was done.
         all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end });
         Ok(())
+    }
+
+    /// How long a copy takes while copies go the other way, by the calibration.
+    fn alone(&self, what: What) -> Nanos {
+        let Spec { to_device, to_host, duplex, copy_latency, .. } = *self.device.calibration();
+        let rate = if what.engine == Engine::ToDevice { to_device } else { to_host };
+        let time = what.bytes as f64 / (rate * duplex);
+        copy_latency.as_secs_f64() * 1e9 + if time.is_finite() && time > 0.0 { time * 1e9 } else { 0.0 }
     }
 
     /// When an event was complete; `None` of one that nobody has waited for.
@@ -363,11 +400,13 @@ impl Enqueued {
 }
 
 impl Pending {
-    /// Whether the device is known to be done with it.
+    /// Whether the device is known to be done with it, and with what tells when it began.
     fn is_over(&self) -> bool {
-        self.end
-            .as_ref()
-            .is_some_and(|end| end.at.get().is_some() || end.event.is_complete().unwrap_or(false))
+        let is_complete = |stamp: &Rc<Stamp>| {
+            stamp.at.get().is_some() || !stamp.recorded.get() || stamp.event.is_complete().unwrap_or(false)
+        };
+        let ends = self.end.as_ref().is_some_and(|end| end.recorded.get() && is_complete(end));
+        ends && self.after.iter().all(is_complete)
     }
 }
 
