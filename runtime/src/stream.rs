@@ -14,14 +14,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new(device: &Device, priority: Priority) -> DriverResult<Self> {
-        let (least, greatest) = device.driver().info().priorities;
-        let level = match priority {
-            Priority::Default => 0,
-            Priority::High => greatest,
-            Priority::Low => least,
-            Priority::Level(level) => level,
-        };
-        let raw = device.driver().create_stream(level)?;
+        let raw = device.driver().create_stream(priority.level(device.driver().info().priorities))?;
         Ok(Self { device: device.clone(), raw, owned: true })
     }
 

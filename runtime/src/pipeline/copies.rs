@@ -1,7 +1,5 @@
 //! Copies of an operation: between the host and the device, straight or through pinned slots, and on the device.
 
-use std::cell::RefCell;
-
 use bytemuck::Pod;
 
 use super::call::{Buffer, Host};
@@ -144,15 +142,14 @@ impl Operation<'_> {
                 let to = unsafe { range.ptr().add(start) };
                 self.copy_to_host(to, from, bytes)?;
             }
-            HostMemory::Pageable(_) if self.run.model().is_some() => {
-                self.run.totals.borrow_mut().staged += bytes as u64;
-                let what = What::new(Engine::ToHost, bytes);
-                let staged = |model: &RefCell<Model>| {
-                    model.borrow_mut().staged(self.stream.number, self.tag(), what, self.slot)
-                };
-                self.check(self.run.model().map_or(Ok(()), staged))?;
-            }
             HostMemory::Pageable(data) => {
+                if let Some(model) = self.run.model() {
+                    self.run.totals.borrow_mut().staged += bytes as u64;
+                    self.run.totals.borrow_mut().to_host += bytes as u64;
+                    let what = What::new(Engine::ToHost, bytes);
+                    let staged = model.borrow_mut().staged(self.stream.number, self.tag(), what, self.slot);
+                    return self.check(staged);
+                }
                 self.deliver_left_over(to.index)?;
                 self.with_slot(bytes, |slot| {
                     // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.

@@ -8,7 +8,7 @@ use super::queue::What;
 use super::streams::Streams;
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
-use crate::plan::{OperationKind, Plan, Priority};
+use crate::plan::{OperationKind, Plan};
 use crate::sim::forecast::{Demand, Done, Forecast};
 use crate::timeline::Engine;
 
@@ -67,15 +67,9 @@ impl Model {
         paces: &[Option<Pace>],
     ) -> Self {
         let mut forecast = Forecast::new(device.calibration());
-        let (least, greatest) = device.driver().info().priorities;
         let mut raw = vec![RawStream(0); streams.all().len()];
         for (index, stream) in plan.streams.iter().enumerate() {
-            let priority = match stream.priority {
-                Priority::Default => 0,
-                Priority::High => greatest,
-                Priority::Low => least,
-                Priority::Level(level) => level.min(least).max(greatest),
-            };
+            let priority = stream.priority.level(device.driver().info().priorities);
             for slot in 0..if stream.per_slot { streams.slots() } else { 1 } {
                 raw[streams.number(index, slot)] = forecast.stream(priority);
             }

@@ -88,6 +88,19 @@ pub enum Priority {
     Level(i32),
 }
 
+impl Priority {
+    /// As a number, on a device whose range is `(least, greatest)`; the least is the highest number.
+    pub(crate) fn level(self, (least, greatest): (i32, i32)) -> i32 {
+        match self {
+            Self::Default => 0,
+            Self::High => greatest,
+            Self::Low => least,
+            // Not `clamp`, which panics if a driver had them swapped.
+            Self::Level(level) => level.max(greatest).min(least),
+        }
+    }
+}
+
 /// One `input`, `output` or `inout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostPlan {

@@ -114,12 +114,9 @@ impl fmt::Display for Comparison {
             let name = format!("{engine} busy, ms");
             write!(f, "{name:<24}{:>14}{:>14}{:>9}", ms(busy[0]), ms(busy[1]), ratio(*busy))?;
             let slower = busy[1].as_secs_f64() / busy[0].as_secs_f64().max(f64::MIN_POSITIVE);
-            let note = match (engine, slower) {
-                (_, slower) if (slower - 1.0).abs() < CHANGED || busy[0].is_zero() => "",
-                (Engine::Compute, _) if self.predicted[0] => "  by its bytes",
-                _ => "",
-            };
-            writeln!(f, "{note}")?;
+            let changed = (slower - 1.0).abs() >= CHANGED && !busy[0].is_zero();
+            let by_bytes = changed && *engine == Engine::Compute && self.predicted[0];
+            writeln!(f, "{}", if by_bytes { "  by its bytes" } else { "" })?;
         }
         if !self.causes.is_empty() {
             let slower = usize::from(self.time[1] >= self.time[0]);

@@ -34,8 +34,9 @@ impl Timeline {
 
     /// The engine that was busy longest; `None` if nothing was done.
     pub fn bottleneck(&self) -> Option<Engine> {
-        let used = Engine::ALL.into_iter().filter(|&engine| !self.busy(engine).is_zero());
-        used.max_by_key(|&engine| self.busy(engine))
+        let busy = Engine::ALL.into_iter().map(|engine| (self.busy(engine), engine));
+        let longest = busy.filter(|(busy, _)| !busy.is_zero()).max_by_key(|(busy, _)| *busy);
+        longest.map(|(_, engine)| engine)
     }
 
     /// The share of a part of the run; none if the engine has nothing in all of the run.
