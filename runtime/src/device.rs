@@ -130,14 +130,28 @@ impl Device {
         Err(self.other(host, its))
     }
 
+    /// Refuses what was made for `its` device on a stream of this one.
+    pub(crate) fn check_stream(&self, what: &str, its: &Self) -> Result<(), ErrorKind> {
+        if self.same(its) {
+            return Ok(());
+        }
+        let (its, own) = self.both_labels(its);
+        Err(ErrorKind::StreamOfOtherDevice { what: what.to_owned(), its, own })
+    }
+
     /// It is another one.
     #[cold]
     fn other(&self, host: &'static str, its: &Self) -> ErrorKind {
+        let (its, own) = self.both_labels(its);
+        ErrorKind::OtherDevice { host, its, own }
+    }
+
+    fn both_labels(&self, its: &Self) -> (String, String) {
         let (its, mut own) = (its.label(), self.label());
         if its == own {
             own = format!("another {own}");
         }
-        ErrorKind::OtherDevice { host, its, own }
+        (its, own)
     }
 
     /// Its name, and its index where it has one: a machine's GPUs often have the same name.

@@ -16,6 +16,7 @@ use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
 use crate::memory::numa::Node;
 use crate::sim::Spec;
+use crate::streams::Registry;
 
 /// An address in device memory. On the simulated device it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,6 +170,34 @@ pub(crate) struct RawLaunch<'a> {
     pub host: &'a dyn Fn() -> HostBody,
 }
 
+/// A copy of rows that lie apart. Sizes are in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    pub between: RowsBetween,
+    /// Of a row.
+    pub width: usize,
+    /// How many rows.
+    pub height: usize,
+    /// From one row's beginning to the next one's, at least a row's width.
+    pub from_pitch: usize,
+    pub to_pitch: usize,
+}
+
+/// Where rows are copied from and to. Host memory is page-locked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowsBetween {
+    HostAndDevice { to: DevicePtr, from: *const u8 },
+    DeviceAndHost { to: *mut u8, from: DevicePtr },
+    OnDevice { to: DevicePtr, from: DevicePtr },
+}
+
+impl Rows {
+    /// Whether nothing is copied.
+    pub fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0
+    }
+}
+
 /// What a device says of itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Info {
@@ -225,6 +254,9 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// What the device is like, once that is known.
     fn calibration(&self) -> &OnceLock<Spec>;
 
+    /// What is known of streams and memory in the user's own hands.
+    fn registry(&self) -> &Registry;
+
     /// What tells this device and its driver from others, from one process to the next; `None` where that is not needed.
     fn identity(&self) -> Option<String> {
         None
@@ -257,12 +289,26 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
 
     /// Page-locked host memory (plain, cached pages), at least one byte, aligned to 64 bytes, every byte initialised.
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>>;
+    /// As [`allocate_pinned`](Self::allocate_pinned), of pages that the CPU writes past its caches, and reads slowly.
+    fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>>;
+    /// Locks the pages of memory that is there already, so that it is pinned memory. At least one byte.
     /// # Safety
-    /// `ptr` came from `allocate_pinned(bytes)`, is not freed yet, and no enqueued work uses it.
+    /// The memory stays until it is unregistered.
+    unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()>;
+    /// # Safety
+    /// `ptr` was registered, is not unregistered yet, and no enqueued work uses it.
+    unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()>;
+    /// # Safety
+    /// `ptr` came from `allocate_pinned(bytes)` or `allocate_write_combined(bytes)`, is not freed yet, and no enqueued work uses it.
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()>;
 
     /// A non-blocking stream (one that does not wait for the null stream). `priority` is clamped to the device's range.
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream>;
+    /// A stream that waits for the null stream, and that for it.
+    fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream>;
+    /// The default stream of the calling thread, a blocking one. It is the same one whenever this thread asks, is of no use to
+    /// others, and is never destroyed.
+    fn per_thread_stream(&self) -> DriverResult<RawStream>;
     /// The legacy default stream, which waits for every stream of its kind and they for it. It is always the same one,
     /// and is never destroyed.
     fn null_stream(&self) -> DriverResult<RawStream>;
@@ -273,6 +319,14 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// See the trait.
     unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()>;
+    /// Waits on the host for everything on the device.
+    fn synchronize_device(&self) -> DriverResult<()>;
+    /// Whether everything enqueued on `stream` has completed.
+    /// # Safety
+    /// See the trait.
+    unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool>;
+    /// The host looks how far the device is: one that gets on only while the host waits gets on a little.
+    fn poll(&self) {}
     /// As [`synchronize_stream`](Self::synchronize_stream), for a stream that is expected to be done in an instant, and that
     /// something was just enqueued on.
     /// # Safety
@@ -359,6 +413,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
         stream: RawStream,
         tag: Tag,
     ) -> DriverResult<()>;
+
+    /// Copies rows, asynchronously. Where both sides are on the device, they do not overlap.
+    /// # Safety
+    /// See the trait. Host memory is pinned memory of this driver; where it is written, nothing else accesses it until the copy
+    /// has completed.
+    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()>;
 
     /// Writes `pattern`, whose length is 1 to 65,536 bytes, `count` times one after another, asynchronously.
     /// # Safety

@@ -10,6 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::function::{Function, check_limits};
 use crate::kernel::{Grid, Thread};
 use crate::pipeline::Operation;
+use crate::streams::ByHand;
 
 pub use crate::driver::{Access, HostBody};
 
@@ -339,15 +340,32 @@ pub fn host_body(body: impl FnOnce() + Send + 'static) -> HostBody {
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Launch<'r> {
-    pub(crate) operation: Operation<'r>,
-    pub(crate) grid: Grid,
+    target: Target<'r>,
+    grid: Grid,
 }
 
-impl Launch<'_> {
+/// Where a launch is enqueued.
+#[derive(Debug)]
+enum Target<'r> {
+    Operation(Operation<'r>),
+    Stream(ByHand<'r>),
+}
+
+impl<'r> Launch<'r> {
+    pub(crate) fn of_operation(operation: Operation<'r>, grid: Grid) -> Self {
+        Self { target: Target::Operation(operation), grid }
+    }
+
+    pub(crate) fn by_hand(stream: ByHand<'r>, grid: Grid) -> Self {
+        Self { target: Target::Stream(stream), grid }
+    }
+
     /// What the kernel requires may depend on more than its arguments: it is to be asked in the next run, too.
     #[inline]
     pub fn asks(&self) {
-        self.operation.asks();
+        if let Target::Operation(operation) = &self.target {
+            operation.asks();
+        }
     }
 
     /// Refuses the launch unless the kernel's requirement holds.
@@ -356,7 +374,14 @@ impl Launch<'_> {
     /// [`ErrorKind::Requires`] if it does not.
     #[inline]
     pub fn requires(&self, holds: bool, kernel: &'static str, condition: &'static str) -> Result<()> {
-        if holds { Ok(()) } else { self.operation.fail(ErrorKind::Requires { kernel, condition }) }
+        if holds {
+            return Ok(());
+        }
+        let kind = ErrorKind::Requires { kernel, condition };
+        match &self.target {
+            Target::Operation(operation) => operation.fail(kind),
+            Target::Stream(stream) => stream.fail(Some(kernel), kind),
+        }
     }
 
     /// Enqueues the kernel on the operation's stream. `symbols` is what the module's variables hold, in the order of the
@@ -376,9 +401,16 @@ impl Launch<'_> {
         sizes: &[usize],
         accesses: &[Access],
         symbols: &[Access],
-        host: &dyn Fn(Grid) -> HostBody,
+        host: &(impl Fn(Grid) -> HostBody + Clone + Send + 'static),
     ) -> Result<()> {
-        let Self { operation, grid } = self;
+        let Self { target, grid } = self;
+        let operation = match target {
+            Target::Operation(operation) => operation,
+            Target::Stream(stream) => {
+                // SAFETY: the caller's promise.
+                return unsafe { stream.enqueue(function, params, (sizes, accesses, symbols), host, grid) };
+            }
+        };
         if !operation.in_order() {
             return operation.fail(ErrorKind::Skipped);
         }

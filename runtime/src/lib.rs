@@ -104,6 +104,7 @@ mod report;
 mod sim;
 mod slices;
 mod stream;
+pub mod streams;
 mod timeline;
 mod unwind;
 mod watch;
@@ -160,6 +161,7 @@ pub use progress::Progress;
 pub use report::Report;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;
+pub use streams::{Event, Stream};
 pub use timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
 
 /// Bytes in a kibibyte.

@@ -16,19 +16,22 @@ use super::freed::Freed;
 use super::host::HostFunctions;
 use super::launch::{self, too_old};
 use super::module::Modules;
-use super::{graph, info, pinned};
+use super::{graph, info, pinned, rows};
 use crate::driver::{
     Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
-    RawGraph, RawLaunch, RawModule, RawStream, Tag,
+    RawGraph, RawLaunch, RawModule, RawStream, Rows, Tag,
 };
 use crate::error::{ErrorKind, Result};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
 use crate::memory::numa::{self, Node};
 use crate::sim::Spec;
+use crate::streams::Registry;
 
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
 const LEGACY_STREAM: u64 = 1;
+/// `CU_STREAM_PER_THREAD`: the calling thread's own.
+const PER_THREAD_STREAM: u64 = 2;
 
 /// A GPU.
 pub(crate) struct Cuda {
@@ -44,6 +47,7 @@ pub(crate) struct Cuda {
     made: Instant,
     calibration: OnceLock<Spec>,
     node: Option<Node>,
+    registry: Registry,
 }
 
 impl Cuda {
@@ -73,12 +77,33 @@ impl Cuda {
             made: Instant::now(),
             calibration: OnceLock::new(),
             node,
+            registry: Registry::default(),
         })
     }
 
     #[inline]
     fn enter(&self) -> DriverResult<&'static Api> {
         self.context.enter()
+    }
+
+    fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
+        // As an address, which threads may hand on.
+        let allocated = numa::near(self.node.as_ref(), || {
+            Ok(pinned::allocate(self.enter()?, bytes.max(1), write_combined)?.as_ptr().expose_provenance())
+        });
+        let memory = NonNull::new(ptr::with_exposed_provenance_mut(allocated?));
+        Ok(memory.expect("it was not null before"))
+    }
+
+    fn new_stream(&self, flags: sys::CUstream_flags_enum, priority: i32) -> DriverResult<RawStream> {
+        let api = self.enter()?;
+        let (least, greatest) = self.info.priorities;
+        // The greatest priority is the lowest number. Not `clamp`, which panics if a driver had them swapped.
+        let priority = priority.max(greatest).min(least);
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is a place for the result, and the context is current.
+        unsafe { api.cuStreamCreateWithPriority(&mut stream, flags as u32, priority) }?;
+        Ok(RawStream(stream.expose_provenance() as u64))
     }
 
     fn new_event(&self, flags: sys::CUevent_flags_enum) -> DriverResult<RawEvent> {
@@ -146,6 +171,10 @@ impl Driver for Cuda {
         &self.calibration
     }
 
+    fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     fn identity(&self) -> Option<String> {
         info::identity(&self.context, &self.info).ok()
     }
@@ -187,12 +216,25 @@ impl Driver for Cuda {
     }
 
     fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
-        // As an address, which threads may hand on.
-        let allocated = numa::near(self.node.as_ref(), || {
-            Ok(pinned::allocate(self.enter()?, bytes.max(1))?.as_ptr().expose_provenance())
-        });
-        let memory = NonNull::new(ptr::with_exposed_provenance_mut(allocated?));
-        Ok(memory.expect("it was not null before"))
+        self.allocate_host(bytes, false)
+    }
+
+    fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_host(bytes, true)
+    }
+
+    unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the memory is there, says the caller, and stays until it is unregistered; the context is current.
+        unsafe { api.cuMemHostRegister_v2(ptr.as_ptr().cast(), bytes, sys::CU_MEMHOSTREGISTER_PORTABLE) }
+    }
+
+    unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        let api = self.enter()?;
+        // How far it goes is the driver's to know.
+        self.freed.note(0..u64::MAX);
+        // SAFETY: the caller promises that it is registered and that nothing uses it.
+        unsafe { api.cuMemHostUnregister(ptr.as_ptr().cast()) }
     }
 
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
@@ -204,15 +246,15 @@ impl Driver for Cuda {
     }
 
     fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
-        let api = self.enter()?;
-        let (least, greatest) = self.info.priorities;
-        // The greatest priority is the lowest number. Not `clamp`, which panics if a driver had them swapped.
-        let priority = priority.max(greatest).min(least);
-        let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
-        let mut stream = ptr::null_mut();
-        // SAFETY: `stream` is a place for the result, and the context is current.
-        unsafe { api.cuStreamCreateWithPriority(&mut stream, flags, priority) }?;
-        Ok(RawStream(stream.expose_provenance() as u64))
+        self.new_stream(sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING, priority)
+    }
+
+    fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        self.new_stream(sys::CUstream_flags_enum::CU_STREAM_DEFAULT, priority)
+    }
+
+    fn per_thread_stream(&self) -> DriverResult<RawStream> {
+        Ok(RawStream(PER_THREAD_STREAM))
     }
 
     fn null_stream(&self) -> DriverResult<RawStream> {
@@ -232,6 +274,26 @@ impl Driver for Cuda {
         let outcome = unsafe { api.cuStreamSynchronize(stream_handle(stream)) };
         self.host.waited(Some(stream), &outcome);
         outcome
+    }
+
+    fn synchronize_device(&self) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the context is current.
+        let outcome = unsafe { api.cuCtxSynchronize() };
+        self.host.waited(None, &outcome);
+        outcome
+    }
+
+    unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        match unsafe { api.cuStreamQuery(stream_handle(stream)) } {
+            Err(error) if error.code == api::NOT_READY => Ok(false),
+            outcome => {
+                self.host.waited(Some(stream), &outcome);
+                outcome.map(|()| true)
+            }
+        }
     }
 
     unsafe fn synchronize_soon(&self, stream: RawStream) -> DriverResult<()> {
@@ -358,6 +420,20 @@ impl Driver for Cuda {
         unsafe {
             api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream_handle(stream))?;
             self.enqueued("cuMemcpyDtoDAsync", stream, tag)
+        }
+    }
+
+    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        let copy = rows::copy(rows);
+        // SAFETY: the caller promises that the stream is live and that both sides stay allocated, and the host's untouched where
+        // it is written, until the copy has completed.
+        unsafe {
+            api.cuMemcpy2DAsync_v2(&copy, stream_handle(stream))?;
+            self.enqueued("cuMemcpy2DAsync", stream, tag)
         }
     }
 

@@ -26,6 +26,7 @@ mod module;
 mod nvrtc;
 mod pinned;
 mod probe;
+mod rows;
 pub(crate) mod table;
 mod toolkit;
 mod words;

@@ -14,13 +14,14 @@ use crate::memory::first_touch;
 /// What [`Driver`](crate::driver::Driver) promises, in bytes.
 const ALIGNMENT: usize = 64;
 
-/// Allocates `bytes`, at least 1, all of them zero. The context is current.
-pub(super) fn allocate(api: &Api, bytes: usize) -> DriverResult<NonNull<u8>> {
+/// Allocates `bytes`, at least 1, all of them zero. The context is current. Write-combined pages are slow to read.
+pub(super) fn allocate(api: &Api, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
     let mut ptr: *mut c_void = ptr::null_mut();
-    // Plain pages: write-combined ones are slow to read, mapped ones are not asked for. Portable, because a buffer may
-    // be handed to pipelines on several GPUs.
+    // Under unified addressing all of it is mapped, asked for or not. Portable, because a buffer may be handed to pipelines on
+    // several GPUs.
+    let flags = if write_combined { sys::CU_MEMHOSTALLOC_WRITECOMBINED } else { 0 };
     // SAFETY: `ptr` is a place for the result, and the context is current.
-    unsafe { api.cuMemHostAlloc(&mut ptr, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }?;
+    unsafe { api.cuMemHostAlloc(&mut ptr, bytes, flags | sys::CU_MEMHOSTALLOC_PORTABLE) }?;
     let memory = match NonNull::new(ptr.cast::<u8>()) {
         Some(memory) if ptr.addr().is_multiple_of(ALIGNMENT) => memory,
         // Allocations start at a page in all drivers known, but the manual does not promise it.

@@ -2,7 +2,7 @@
 
 use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring};
 use super::touch::{Touch, users};
-use super::{DriverError, Place};
+use super::{DriverError, Place, Site};
 
 /// What happened.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -596,6 +596,94 @@ pub enum ErrorKind {
     MemoryInUse {
         /// Those that use it: the last that writes it, and those that read it since.
         operations: Vec<Place>,
+    },
+    /// Two sides of a copy with different lengths.
+    #[error("the copy's source has {}, but its destination {to}", counted(*from, "element"))]
+    CopyLength {
+        /// Elements of the source.
+        from: usize,
+        /// Elements of the destination.
+        to: usize,
+    },
+    /// A copy of rows that are not all there.
+    #[error(
+        "a copy of {height} rows of {width} elements, {pitch} apart, does not fit its {side}, which has {}",
+        counted(*len, "element")
+    )]
+    Rectangle {
+        /// `source` or `destination`.
+        side: &'static str,
+        /// Elements of a row.
+        width: usize,
+        /// Rows.
+        height: usize,
+        /// Elements from one row's beginning to the next one's: at least the width.
+        pitch: usize,
+        /// Elements of the source or the destination.
+        len: usize,
+    },
+    /// A buffer, an event, a graph or a kernel of another device than the stream's.
+    #[error("`{what}` belongs to {its}, but the stream to {own}")]
+    StreamOfOtherDevice {
+        /// `DeviceBuf`, or the kernel's name.
+        what: String,
+        /// Its device, `` `NVIDIA H200` (`cuda:1`) ``.
+        its: String,
+        /// The stream's device.
+        own: String,
+    },
+    /// A [per-thread stream](crate::Stream::per_thread) of another thread.
+    #[error("a per-thread stream cannot be used by another thread")]
+    StreamOfAnotherThread,
+    /// Memory that is no buffer's, or no longer, of the stream's device.
+    #[error("this memory is of no `DeviceBuf` or `PinnedBuf` of the stream's device")]
+    UnknownMemory,
+    /// A kernel that is given variables of its module is launched on a stream.
+    #[error("kernel `{kernel}` takes variables of its module: it can be launched by a pipeline only")]
+    SymbolsByHand {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
+    /// What cannot be done while a stream captures a graph.
+    #[error("a stream cannot be {what} while it captures a graph")]
+    Capturing {
+        /// `waited for`, say.
+        what: &'static str,
+    },
+    /// An operation that cannot be part of a graph.
+    #[error("{operation} cannot be part of a graph")]
+    NotInGraph {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// Page-locked memory that a graph uses and that its launch was not given.
+    #[error(
+        "the graph's `{operation}` {} a `PinnedBuf` that is not lent to this launch\n  it was captured at {site}\n  help: `graph.launch_with(&stream, {})`",
+        if *writes { "writes" } else { "reads" },
+        if *writes { "&mut buffer" } else { "&buffer" }
+    )]
+    NotLent {
+        /// The operation, `upload`.
+        operation: &'static str,
+        /// Where it is in the user's program.
+        site: Site,
+        /// Whether it must be lent to be written.
+        writes: bool,
+    },
+    /// Two events of which one was made without timing.
+    #[error("an event tells no time: make it with `Event::with_timing`")]
+    NoTiming,
+    /// The time from or to an event that was never recorded.
+    #[error("an event was never recorded")]
+    NeverRecorded,
+    /// A callback whose stream did not get there, because something before it has failed.
+    #[error("the stream did not get here: something before it has failed")]
+    NotReached,
+    /// A buffer that cannot become a `Vec` again.
+    #[error("this `PinnedBuf` {why}")]
+    NotAVec {
+        /// `was not made by \`register\``.
+        why: &'static str,
     },
     /// An operation that a pipeline does not have.
     #[error("pipeline `{pipeline}` has no stage, operation, kernel or function `{name}`")]

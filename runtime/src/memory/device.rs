@@ -1,7 +1,7 @@
 //! [`DeviceMemory`]: an owned allocation on a device.
 
 use crate::device::Device;
-use crate::driver::{DevicePtr, DriverResult};
+use crate::driver::{DevicePtr, Driver, DriverResult};
 
 /// Device memory that is freed when it is dropped. Forget it to leave it to the device.
 #[derive(Debug)]
@@ -25,8 +25,23 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        // SAFETY: `ptr` came from `allocate` and is freed here only; a pipeline drops it after its run has drained and
-        // forgets it otherwise. A driver that refuses leaks it.
-        let _ = unsafe { self.device.driver().free(self.ptr) };
+        let ptr = self.ptr;
+        release(&self.device, move |driver| {
+            // SAFETY: `ptr` came from `allocate` and is freed here only; a pipeline drops it after its run has drained, a
+            // `DeviceBuf` after the operations of streams that use it, and both forget it otherwise. A driver that refuses
+            // leaks it.
+            let _ = unsafe { driver.free(ptr) };
+        });
     }
+}
+
+/// Gives memory back, elsewhere if this thread may not: where a function of a stream's runs, freeing would wait for what waits for
+/// the function.
+pub(super) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
+    if device.driver().may_wait().is_ok() {
+        return free(device.driver());
+    }
+    let its = device.clone();
+    // Where no thread can be started, it is leaked.
+    let _ = device.driver().registry().call_back(Box::new(move || free(its.driver())));
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use bytemuck::Pod;
 
@@ -15,6 +15,7 @@ use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Priority;
 use crate::stream::Stream;
+use crate::streams::{Memory, Uses};
 
 /// Device memory of a fixed length, for data that stay on the GPU from one pipeline to the next.
 ///
@@ -135,7 +136,7 @@ impl<T: Pod> DeviceBuf<T> {
     }
 
     fn copy(&self, data: *mut T, len: usize, direction: Direction) -> Result<()> {
-        if self.is_poisoned() {
+        if self.is_poisoned() || !self.core.settled(direction == Direction::In) {
             return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
         }
         if len != self.len {
@@ -167,12 +168,40 @@ pub(crate) struct DeviceCore {
     /// At most those of the allocation, which has at least one.
     bytes: usize,
     poisoned: AtomicBool,
+    /// Operations of streams that use it.
+    uses: Uses,
+    /// Whether its device knows it by its address.
+    tracked: OnceLock<()>,
 }
 
 impl DeviceCore {
     fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
         let memory = ManuallyDrop::new(DeviceMemory::new(device, bytes)?);
-        Ok(Self { memory, bytes, poisoned: AtomicBool::new(false) })
+        let (uses, tracked) = (Uses::default(), OnceLock::new());
+        Ok(Self { memory, bytes, poisoned: AtomicBool::new(false), uses, tracked })
+    }
+
+    /// Its address, by which its device knows it from now on.
+    pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
+        self.tracked.get_or_init(|| {
+            let memory: Weak<dyn Memory> = Arc::<Self>::downgrade(self);
+            self.device().driver().registry().add_memory(self.ptr(), self.memory.bytes, memory);
+        });
+        self.ptr()
+    }
+
+    /// Waits for the operations of streams that write it, or for all that use it, if it is to be written. `false` if that is not
+    /// possible.
+    pub(crate) fn settled(&self, to_write: bool) -> bool {
+        let pending = if to_write { self.uses.is_used() } else { self.uses.is_written() };
+        if !pending || self.uses.settle(!to_write) {
+            return true;
+        }
+        // A function of a stream's may not wait: it is none of the device's fault.
+        if self.device().driver().may_wait().is_ok() {
+            self.poison();
+        }
+        false
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -220,11 +249,28 @@ impl DeviceCore {
     }
 }
 
+impl Memory for DeviceCore {
+    fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    fn is_on_host(&self) -> bool {
+        false
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.is_poisoned()
+    }
+}
+
 impl Drop for DeviceCore {
     fn drop(&mut self) {
-        if !self.is_poisoned() {
+        if self.tracked.get().is_some() {
+            self.device().driver().registry().remove_memory(self.ptr());
+        }
+        if !self.is_poisoned() && self.settled(true) {
             // SAFETY: this is the only place that drops it, once. Every run and copy that used it has drained, or else it
-            // would be poisoned.
+            // would be poisoned, and the operations of streams are over.
             unsafe { ManuallyDrop::drop(&mut self.memory) };
         }
     }

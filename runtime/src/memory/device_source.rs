@@ -53,6 +53,8 @@ pub struct DeviceSource<'a> {
 
 impl DeviceSource<'_> {
     fn new<T: Pod>(buffer: &DeviceBuf<T>, writable: bool) -> Self {
+        // What is left of the operations of streams is over before the run begins, or else the buffer is poisoned.
+        buffer.core().settled(writable);
         Self { core: Arc::clone(buffer.core()), len: buffer.len(), writable, borrow: PhantomData }
     }
 }

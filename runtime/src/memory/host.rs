@@ -175,19 +175,19 @@ macro_rules! pinned {
         impl<'a, T: Pod> sealed::Sealed for $read {}
         impl<'a, T: Pod> Input<'a, T> for $read {
             fn source(self) -> HostSource<'a> {
-                HostSource::pinned(self.range(), self.$len(), false)
+                HostSource::pinned(self.range(false), self.$len(), false)
             }
         }
 
         impl<'a, T: Pod> sealed::Sealed for $write {}
         impl<'a, T: Pod> InOut<'a, T> for $write {
             fn source(self) -> HostSource<'a> {
-                HostSource::pinned(self.range(), self.$len(), true)
+                HostSource::pinned(self.range(true), self.$len(), true)
             }
         }
         impl<'a, T: Pod> Output<'a, T> for $write {
             fn source(self) -> HostSource<'a> {
-                HostSource::pinned(self.range(), self.$len(), true)
+                HostSource::pinned(self.range(true), self.$len(), true)
             }
         }
     };

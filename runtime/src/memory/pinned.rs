@@ -2,16 +2,19 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use bytemuck::Pod;
 
+use super::device::release;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
+use crate::streams::{Memory, Uses};
 
 /// Page-locked host memory of a fixed length, which a device copies from and to without the CPU.
 ///
@@ -42,12 +45,16 @@ impl<T: Pod> PinnedBuf<T> {
     /// # Errors
     /// The operating system or the driver will not lock so many pages.
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
+        Self::allocated(device, len, Pages::Plain)
+    }
+
+    fn allocated(device: &Device, len: usize, pages: Pages) -> Result<Self> {
         let exhausted = |requested: u64| -> Error {
             ErrorKind::OutOfPinnedMemory { what: "a `PinnedBuf`".to_owned(), requested }.into()
         };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| exhausted(u64::MAX))?;
         assert_align::<T>();
-        let core = PinnedCore::new(device, bytes)
+        let core = PinnedCore::with_pages(device, bytes, pages)
             .map_err(|error| if error.is_out_of_memory() { exhausted(bytes as u64) } else { error.into() })?;
         // SAFETY: `core` is `bytes` long and no one else knows it yet.
         unsafe { core.ptr.as_ptr().write_bytes(0, bytes) };
@@ -64,6 +71,51 @@ impl<T: Pod> PinnedBuf<T> {
         Ok(buffer)
     }
 
+    /// As [`zeroed`](Self::zeroed), of pages that the CPU writes past its caches: quick to write from one end to the other, slow
+    /// to read. `cudaHostAllocWriteCombined`.
+    ///
+    /// # Errors
+    /// As [`zeroed`](Self::zeroed).
+    pub fn write_combined(device: &Device, len: usize) -> Result<Self> {
+        Self::allocated(device, len, Pages::WriteCombined)
+    }
+
+    /// Locks the pages of a `Vec` where they are: `cudaHostRegister`. Its elements stay where they are, and
+    /// [`into_vec`](Self::into_vec) gives it back.
+    ///
+    /// ```
+    /// use thalweg::{Device, PinnedBuf, Spec};
+    ///
+    /// let device = Device::simulated(Spec::default());
+    /// let mut samples = PinnedBuf::register(&device, vec![1.0, 2.0, 3.0])?;
+    /// samples[0] = 4.0;
+    /// assert_eq!(samples.into_vec()?, [4.0, 2.0, 3.0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The operating system or the driver will not lock so many pages, or pages of the `Vec` are locked already: small ones may
+    /// share a page.
+    pub fn register(device: &Device, data: Vec<T>) -> Result<Self> {
+        assert_align::<T>();
+        let len = data.len();
+        let core = PinnedCore::register(device, data)?;
+        Ok(Self { core: Arc::new(core), len, elements: PhantomData })
+    }
+
+    /// The `Vec` that was [registered](Self::register), once no operation uses it any more. The buffer is lost after an error.
+    ///
+    /// # Errors
+    /// It was not registered but allocated, is poisoned, or is part of a [`Graph`](crate::streams::Graph).
+    pub fn into_vec(self) -> Result<Vec<T>> {
+        let mut core =
+            Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
+        if !core.settle(false) || core.is_poisoned() {
+            return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
+        }
+        core.unregister()
+    }
+
     /// Whether a failed run has left this buffer to the device.
     pub fn is_poisoned(&self) -> bool {
         self.core.is_poisoned()
@@ -74,9 +126,16 @@ impl<T: Pod> PinnedBuf<T> {
     }
 
     /// Its elements, poisoned or not.
-    pub(super) fn elements(&self) -> usize {
+    pub(crate) fn elements(&self) -> usize {
         self.len
     }
+}
+
+/// How the CPU sees page-locked memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pages {
+    Plain,
+    WriteCombined,
 }
 
 /// Pinned memory is aligned to 64 bytes, which every `Pod` type in use satisfies.
@@ -89,10 +148,11 @@ impl<T: Pod> Deref for PinnedBuf<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        let len = if self.core.is_poisoned() { 0 } else { self.len };
+        let len = if self.core.is_readable() { self.len } else { 0 };
         // SAFETY: `core` holds `self.len` initialised elements (written by `zeroed`; `T: Pod` accepts whatever a device
-        // has written since), aligned to 64 bytes. A device writes it only in a run that borrows the buffer mutably and
-        // that has drained before the borrow ends, or else has poisoned it, which makes `len` 0.
+        // has written since), aligned to 64 bytes. A device writes it in a run that borrows the buffer mutably and that has
+        // drained before the borrow ends, or else has poisoned it, which makes `len` 0; or in operations of streams, which
+        // were given it mutably, and which have just been waited for, or else `len` is 0 too.
         unsafe { std::slice::from_raw_parts(self.core.ptr.as_ptr().cast(), len) }
     }
 }
@@ -100,7 +160,7 @@ impl<T: Pod> Deref for PinnedBuf<T> {
 impl<T: Pod> DerefMut for PinnedBuf<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        let len = if self.core.is_poisoned() { 0 } else { self.len };
+        let len = if self.core.is_writable() { self.len } else { 0 };
         // SAFETY: as in `deref`; `&mut self` is the only `PinnedBuf` of this core, and the clones of the core that a
         // run makes never access the memory from the CPU outside the run.
         unsafe { std::slice::from_raw_parts_mut(self.core.ptr.as_ptr().cast(), len) }
@@ -124,13 +184,129 @@ pub(crate) struct PinnedCore {
     pub(crate) ptr: NonNull<u8>,
     bytes: usize,
     poisoned: AtomicBool,
+    /// Operations of streams that use it.
+    uses: Uses,
+    /// What drops the `Vec` that it was.
+    registered: Option<Registered>,
+    /// Whether its device knows it by its address.
+    tracked: OnceLock<()>,
+}
+
+/// Memory that is handed to another thread, to be freed there.
+struct Address(NonNull<u8>);
+
+// SAFETY: it is of plain memory, of which nothing else is left.
+unsafe impl Send for Address {}
+
+/// A `Vec` without its type.
+struct Registered {
+    capacity: usize,
+    /// # Safety
+    /// The pointer and the capacity are of such a `Vec`, of which nothing else is left.
+    drop: unsafe fn(*mut u8, usize),
 }
 
 impl PinnedCore {
     pub(crate) fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
-        let bytes = bytes.max(1);
-        let ptr = device.driver().allocate_pinned(bytes)?;
-        Ok(Self { device: device.clone(), ptr, bytes, poisoned: AtomicBool::new(false) })
+        Self::with_pages(device, bytes, Pages::Plain)
+    }
+
+    fn with_pages(device: &Device, bytes: usize, pages: Pages) -> DriverResult<Self> {
+        let (driver, bytes) = (device.driver(), bytes.max(1));
+        let ptr = match pages {
+            Pages::WriteCombined => driver.allocate_write_combined(bytes)?,
+            Pages::Plain => driver.allocate_pinned(bytes)?,
+        };
+        Ok(Self::of(device, ptr, bytes, None))
+    }
+
+    fn of(device: &Device, ptr: NonNull<u8>, bytes: usize, registered: Option<Registered>) -> Self {
+        Self {
+            device: device.clone(),
+            ptr,
+            bytes,
+            poisoned: AtomicBool::new(false),
+            uses: Uses::default(),
+            registered,
+            tracked: OnceLock::new(),
+        }
+    }
+
+    fn register<T: Pod>(device: &Device, data: Vec<T>) -> Result<Self> {
+        let bytes = size_of_val(&data[..]);
+        if bytes == 0 {
+            // There are no pages to lock.
+            return Ok(Self::with_pages(device, 0, Pages::Plain)?);
+        }
+        let mut data = ManuallyDrop::new(data);
+        let ptr = NonNull::from(&mut data[..]).cast::<u8>();
+        ptr.as_ptr().expose_provenance();
+        // SAFETY: the memory is the `Vec`'s, which is kept until it is unregistered.
+        if let Err(error) = unsafe { device.driver().register(ptr, bytes) } {
+            drop(ManuallyDrop::into_inner(data));
+            return Err(error.into());
+        }
+        let drop = |ptr: *mut u8, capacity| {
+            // SAFETY: the pointer and the capacity are of a `Vec<T>`, says the caller; its elements need not be dropped.
+            drop(unsafe { Vec::from_raw_parts(ptr.cast::<T>(), 0, capacity) });
+        };
+        let registered = Registered { capacity: data.capacity(), drop };
+        Ok(Self::of(device, ptr, bytes, Some(registered)))
+    }
+
+    /// The `Vec` that it was.
+    fn unregister<T: Pod>(&mut self) -> Result<Vec<T>> {
+        let Some(Registered { capacity, .. }) = self.registered else {
+            return Err(ErrorKind::NotAVec { why: "was not made by `register`" }.into());
+        };
+        self.forget_address();
+        // SAFETY: it was registered, and no operation uses it: it was settled.
+        unsafe { self.device.driver().unregister(self.ptr) }?;
+        self.registered = None;
+        self.poison();
+        // SAFETY: they are a `Vec<T>`'s: `PinnedBuf<T>` was made of one, and nothing else drops it now.
+        Ok(unsafe { Vec::from_raw_parts(self.ptr.as_ptr().cast(), self.bytes / size_of::<T>(), capacity) })
+    }
+
+    /// Whether the CPU may read it: nothing writes it any more.
+    #[inline]
+    fn is_readable(&self) -> bool {
+        !self.is_poisoned() && (!self.uses.is_written() || self.settle(true))
+    }
+
+    /// Whether the CPU may write it: nothing uses it any more.
+    #[inline]
+    fn is_writable(&self) -> bool {
+        !self.is_poisoned() && (!self.uses.is_used() || self.settle(false))
+    }
+
+    /// Waits for the operations of streams that write it, or for all that use it. `false` if that is not possible.
+    #[cold]
+    pub(crate) fn settle(&self, writes_only: bool) -> bool {
+        if self.uses.settle(writes_only) {
+            return true;
+        }
+        // A function of a stream's may not wait: it is none of the device's fault.
+        if self.device.driver().may_wait().is_ok() {
+            self.poison();
+        }
+        false
+    }
+
+    /// Its address, by which its device knows it from now on.
+    pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
+        let ptr = self.device_ptr();
+        self.tracked.get_or_init(|| {
+            let memory: Weak<dyn Memory> = Arc::<Self>::downgrade(self);
+            self.device.driver().registry().add_memory(ptr, self.bytes, memory);
+        });
+        ptr
+    }
+
+    fn forget_address(&self) {
+        if self.tracked.get().is_some() {
+            self.device.driver().registry().remove_memory(self.device_ptr());
+        }
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -165,14 +341,45 @@ impl PinnedCore {
     }
 }
 
+impl Memory for PinnedCore {
+    fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    fn is_on_host(&self) -> bool {
+        true
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.is_poisoned()
+    }
+}
+
 impl Drop for PinnedCore {
     fn drop(&mut self) {
-        if self.is_poisoned() {
+        self.forget_address();
+        if self.is_poisoned() || (self.uses.is_used() && !self.settle(false)) {
             return;
         }
-        // SAFETY: `ptr` came from `allocate_pinned(bytes)` and is freed here only. Every run that used it has drained,
-        // or else it would be poisoned. A driver that refuses leaks it, which is all that is left to do.
-        let _ = unsafe { self.device.driver().free_pinned(self.ptr, self.bytes) };
+        let (ptr, bytes, registered) = (Address(self.ptr), self.bytes, self.registered.take());
+        release(&self.device, move |driver| {
+            let Address(ptr) = { ptr };
+            match registered {
+                None => {
+                    // SAFETY: `ptr` came from `allocate_pinned(bytes)` and is freed here only. Every run that used it has
+                    // drained, or else it would be poisoned, and every stream's operation is over. A driver that refuses leaks
+                    // it, which is all that is left to do.
+                    let _ = unsafe { driver.free_pinned(ptr, bytes) };
+                }
+                Some(Registered { capacity, drop }) => {
+                    // SAFETY: likewise, and it was registered.
+                    if unsafe { driver.unregister(ptr) }.is_ok() {
+                        // SAFETY: they are the `Vec`'s that it was.
+                        unsafe { drop(ptr.as_ptr(), capacity) };
+                    }
+                }
+            }
+        });
     }
 }
 

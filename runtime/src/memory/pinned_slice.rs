@@ -10,6 +10,7 @@ use super::{PinnedBuf, PinnedCore};
 use crate::driver::DevicePtr;
 use crate::error::Result;
 use crate::part::part;
+use crate::streams::Memory;
 
 /// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
 #[derive(Clone, Copy)]
@@ -66,8 +67,13 @@ impl<T: Pod> PinnedBuf<T> {
         Ok(PinnedSliceMut { buffer: self, start, len })
     }
 
+    /// All of it, as the argument of a run.
+    pub(super) fn range(&self, write: bool) -> PinnedRange {
+        self.whole().settled(write)
+    }
+
     /// All of it.
-    pub(super) fn range(&self) -> PinnedRange {
+    pub(crate) fn whole(&self) -> PinnedRange {
         PinnedRange::new::<T>(self, 0, self.elements())
     }
 }
@@ -85,7 +91,11 @@ macro_rules! slices {
                 self.len == 0
             }
 
-            pub(super) fn range(&self) -> PinnedRange {
+            pub(super) fn range(&self, write: bool) -> PinnedRange {
+                self.unsettled().settled(write)
+            }
+
+            pub(crate) fn unsettled(&self) -> PinnedRange {
                 PinnedRange::new::<T>(self.buffer, self.start, self.len)
             }
         }
@@ -115,7 +125,20 @@ impl PinnedRange {
         Self { core: Arc::clone(buffer.core()), start: start * size_of::<T>(), bytes: len * size_of::<T>() }
     }
 
+    /// Once the operations of streams that use it are over, or else it is poisoned.
+    fn settled(self, write: bool) -> Self {
+        let uses = self.core.uses();
+        if if write { uses.is_used() } else { uses.is_written() } {
+            self.core.settle(!write);
+        }
+        self
+    }
+
     pub(crate) fn core(&self) -> &PinnedCore {
+        &self.core
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<PinnedCore> {
         &self.core
     }
 

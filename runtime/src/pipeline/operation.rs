@@ -102,7 +102,7 @@ impl<'r> Operation<'r> {
     #[inline]
     pub fn config(&self, grid: impl Extent, block: impl Extent, shared: impl Axis) -> Launch<'r> {
         let grid = Grid { grid_dim: grid.extent(), block_dim: block.extent(), shared: shared.axis() };
-        Launch { operation: *self, grid }
+        Launch::of_operation(*self, grid)
     }
 
     pub(crate) fn device(&self) -> &'r Device {

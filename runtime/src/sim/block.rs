@@ -23,7 +23,8 @@ const UNTOUCHED: usize = 256 << 20;
 #[derive(Debug)]
 pub(super) struct Block {
     base: NonNull<u8>,
-    layout: Layout,
+    /// None of memory that is somebody else's.
+    layout: Option<Layout>,
     start: NonNull<u8>,
 }
 
@@ -45,7 +46,7 @@ impl Block {
         let bytes =
             unsafe { slice::from_raw_parts_mut(base.as_ptr().cast::<MaybeUninit<u8>>(), layout.size()) };
         first_touch::fill(bytes, 0xFF);
-        Some(Self { base, layout, start: base })
+        Some(Self { base, layout: Some(layout), start: base })
     }
 
     /// The allocator clears over-aligned memory by writing it, which would commit every page. So this asks for ordinary
@@ -57,7 +58,15 @@ impl Block {
         let shift = base.align_offset(align).min(align);
         // SAFETY: the allocation is `bytes + align` long, so `shift` bytes further on are still `bytes` bytes in it.
         let start = unsafe { base.add(shift) };
-        Some(Self { base, layout, start })
+        Some(Self { base, layout: Some(layout), start })
+    }
+
+    /// Memory of the user's own, which stays the user's.
+    ///
+    /// # Safety
+    /// It stays as long as the block, and its provenance is exposed.
+    pub unsafe fn of_another(start: NonNull<u8>) -> Self {
+        Self { base: start, layout: None, start }
     }
 
     /// The first byte. Its provenance is exposed, so an address within the block can be made a pointer again.
@@ -69,8 +78,10 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: `base` came from the allocator with this layout and is freed here only.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+        if let Some(layout) = self.layout {
+            // SAFETY: `base` came from the allocator with this layout and is freed here only.
+            unsafe { dealloc(self.base.as_ptr(), layout) };
+        }
     }
 }
 
@@ -87,7 +98,7 @@ mod tests {
     use crate::memory::first_touch::PIECE;
 
     fn bytes(block: &Block, bytes: usize) -> &[u8] {
-        assert!(bytes <= block.layout.size());
+        assert!(bytes <= block.layout.expect("its own").size());
         // SAFETY: the block has as many, and they are initialised.
         unsafe { slice::from_raw_parts(block.start.as_ptr(), bytes) }
     }

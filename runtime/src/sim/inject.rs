@@ -133,7 +133,7 @@ impl DriverCall {
     pub(super) fn of(call: &str) -> Self {
         match call {
             "cuMemAlloc" => Self::Allocate,
-            "cuMemHostAlloc" => Self::AllocatePinned,
+            "cuMemHostAlloc" | "cuMemHostRegister" => Self::AllocatePinned,
             "cuStreamCreateWithPriority" => Self::CreateStream,
             "cuEventCreate" => Self::CreateEvent,
             "cuMemsetAsync" => Self::Fill,
@@ -141,7 +141,11 @@ impl DriverCall {
             "cuLaunchHostFunc" => Self::Function,
             "cuEventRecord" => Self::Record,
             "cuStreamWaitEvent" => Self::Wait,
-            "cuStreamSynchronize" | "cuEventSynchronize" | "cuEventQuery" => Self::Synchronize,
+            "cuStreamSynchronize"
+            | "cuCtxSynchronize"
+            | "cuStreamQuery"
+            | "cuEventSynchronize"
+            | "cuEventQuery" => Self::Synchronize,
             "cuGraphInstantiate" => Self::BuildGraph,
             "cuGraphExecUpdate" => Self::UpdateGraph,
             "cuGraphLaunch" => Self::LaunchGraph,

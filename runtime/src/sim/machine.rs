@@ -1,6 +1,7 @@
 //! [`Machine`]: everything a simulated device knows, and what changes it.
 
 use std::sync::Arc;
+use std::thread::ThreadId;
 
 use super::adversary::{Carried, Random};
 use super::fault::{self, Failure};
@@ -47,6 +48,16 @@ pub(super) struct Job {
     pub started: Nanos,
 }
 
+/// A stream that waits for the null stream, and that for it.
+#[derive(Debug, Clone, Copy)]
+struct Blocking {
+    stream: RawStream,
+    /// Commands of the null stream that it has waited for.
+    seen: u64,
+    /// Commands of it that the null stream has waited for.
+    seen_by_null: u64,
+}
+
 /// The state of a simulated device.
 pub(super) struct Machine {
     pub model: Model,
@@ -60,6 +71,10 @@ pub(super) struct Machine {
     pub graphs: Handles<usize>,
     /// The null stream, once it was asked for.
     null: Option<RawStream>,
+    /// Those that it waits for and that wait for it: each with how far the two have waited for each other.
+    blocking: Vec<Blocking>,
+    /// The default streams of threads.
+    per_thread: Vec<(ThreadId, RawStream)>,
     /// What the engines are at.
     pub active: Vec<Active>,
     /// How far the device has been simulated.
@@ -95,6 +110,8 @@ impl Machine {
             events: Handles::default(),
             graphs: Handles::default(),
             null: None,
+            blocking: Vec::new(),
+            per_thread: Vec::new(),
             active: Vec::new(),
             now: 0.0,
             host: 0.0,
@@ -121,6 +138,53 @@ impl Machine {
         stream
     }
 
+    /// The stream and the null stream wait for each other.
+    pub fn block(&mut self, stream: RawStream) {
+        self.null_stream();
+        self.blocking.push(Blocking { stream, seen: 0, seen_by_null: 0 });
+    }
+
+    pub fn per_thread_stream(&mut self, thread: ThreadId) -> RawStream {
+        if let Some((_, stream)) = self.per_thread.iter().find(|(of, _)| *of == thread) {
+            return *stream;
+        }
+        let stream = self.create_stream(0);
+        self.block(stream);
+        self.per_thread.push((thread, stream));
+        stream
+    }
+
+    /// What comes before work on a stream without a word: for the null stream what is on blocking streams, for these what is on
+    /// the null stream.
+    fn wait_as_legacy(&mut self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let Some(null) = self.null.filter(|_| !self.blocking.is_empty()) else { return Ok(()) };
+        let enqueued =
+            |machine: &Self, of: RawStream| machine.streams.get(of.0).map_or(0, |state| state.enqueued);
+        for index in 0..self.blocking.len() {
+            let Blocking { stream: other, seen, seen_by_null } = self.blocking[index];
+            let (after, before, known) = match stream {
+                _ if stream == null => (null, other, seen_by_null),
+                _ if stream == other => (other, null, seen),
+                _ => continue,
+            };
+            let now = enqueued(self, before);
+            if now <= known {
+                continue;
+            }
+            let record = self.record_now(call, before, tag, 0.0)?;
+            self.wait_for(call, after, &record, tag, 0.0)?;
+            // The record just made is nothing to wait for.
+            let now = enqueued(self, before);
+            let known = &mut self.blocking[index];
+            if stream == null {
+                known.seen_by_null = now;
+            } else {
+                known.seen = now;
+            }
+        }
+        Ok(())
+    }
+
     pub fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
         if self.null == Some(stream) {
             return Err(fault::invalid_handle(call, "stream"));
@@ -128,6 +192,7 @@ impl Machine {
         let state = self.stream(call, stream)?;
         state.destroyed = true;
         let lane = state.lane;
+        self.blocking.retain(|blocking| blocking.stream != stream);
         self.order.close(lane);
         self.remove_if_over(stream.0);
         Ok(())
@@ -188,6 +253,7 @@ impl Machine {
         mut work: Work,
         cost: Nanos,
     ) -> DriverResult<()> {
+        self.wait_as_legacy(call, stream, tag)?;
         let lane = self.stream(call, stream)?.lane;
         let accessor = Accessor { moment: self.order.enqueue(lane), tag };
         for &span in spans {
@@ -223,6 +289,9 @@ impl Machine {
         if !self.begin(call, Some(tag), 0)? {
             self.host += self.model.event_call;
             return Ok(());
+        }
+        if self.null != Some(stream) {
+            self.wait_as_legacy(call, stream, tag)?;
         }
         let record = self.record_now(call, stream, tag, self.model.event_call)?;
         let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
@@ -300,6 +369,16 @@ impl Machine {
         stream.queue.push_back(command);
         stream.enqueued += 1;
         Ok(())
+    }
+
+    /// Changes whenever work is carried out.
+    pub fn carried_out(&self) -> u64 {
+        self.carried.0
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_idle(&self) -> bool {
+        self.streams.iter().all(|(_, stream)| stream.completed == stream.enqueued)
     }
 
     /// Takes the simulation one step further.

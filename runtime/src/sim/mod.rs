@@ -49,6 +49,7 @@ mod work;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 pub(crate) use self::adversary::mixed;
@@ -60,13 +61,14 @@ use self::queue::{Action, Engine, Work};
 pub use self::spec::Spec;
 use crate::driver::{
     Access, Cluster, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent,
-    RawFunction, RawGraph, RawLaunch, RawModule, RawStream, Tag,
+    RawFunction, RawGraph, RawLaunch, RawModule, RawStream, Rows, Tag,
 };
 use crate::error::{Error, ErrorKind};
 use crate::function::volume;
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
 use crate::memory::Workers;
+use crate::streams::Registry;
 
 /// Threads that copy: more than these the memory of one socket hardly feeds.
 const COPY_THREADS: usize = 12;
@@ -75,6 +77,7 @@ const COPY_THREADS: usize = 12;
 pub(crate) struct Sim {
     info: Info,
     calibration: OnceLock<Spec>,
+    registry: Registry,
     machine: Mutex<Machine>,
     /// Those who copy.
     workers: &'static Workers,
@@ -100,7 +103,7 @@ impl Sim {
         };
         let workers = Workers::near(None);
         workers.employ(COPY_THREADS);
-        Self { info, calibration, machine, workers, executed: Condvar::new() }
+        Self { info, calibration, registry: Registry::default(), machine, workers, executed: Condvar::new() }
     }
 
     /// Tells apart the orders in which devices have carried out work.
@@ -186,6 +189,10 @@ impl Driver for Sim {
         &self.calibration
     }
 
+    fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     fn may_wait(&self) -> DriverResult<()> {
         self.refuse_inside("cuStreamSynchronize")
     }
@@ -207,6 +214,25 @@ impl Driver for Sim {
         self.allocate_in("cuMemHostAlloc", bytes, Place::Pinned)
     }
 
+    fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_pinned(bytes)
+    }
+
+    unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let call = "cuMemHostRegister";
+        let mut machine = self.machine();
+        machine.begin(call, None, bytes)?;
+        machine.memory.reserve(call, bytes, Place::Pinned)?;
+        // SAFETY: the memory stays until it is unregistered, says the caller.
+        let block = unsafe { Block::of_another(ptr) };
+        machine.memory.insert(block, bytes, Place::Pinned);
+        Ok(())
+    }
+
+    unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        self.free_in("cuMemHostUnregister", ptr.addr().get(), Place::Pinned)
+    }
+
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
         self.free_in("cuMemFreeHost", ptr.addr().get(), Place::Pinned)
     }
@@ -219,8 +245,40 @@ impl Driver for Sim {
         Ok(machine.create_stream(priority))
     }
 
+    fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        let stream = self.create_stream(priority)?;
+        self.machine().block(stream);
+        Ok(stream)
+    }
+
+    fn per_thread_stream(&self) -> DriverResult<RawStream> {
+        Ok(self.machine().per_thread_stream(thread::current().id()))
+    }
+
     fn null_stream(&self) -> DriverResult<RawStream> {
         Ok(self.machine().null_stream())
+    }
+
+    fn synchronize_device(&self) -> DriverResult<()> {
+        self.wait_for_all()
+    }
+
+    unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
+        let call = "cuStreamQuery";
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let state = machine.stream(call, stream)?;
+        if state.completed < state.enqueued {
+            return Ok(false);
+        }
+        let (at, lane) = (state.completed_at, state.lane);
+        let clock = machine.order.record(lane);
+        machine.host_waited(at, &clock);
+        machine.take_failure(stream).map_or(Ok(true), Err)
+    }
+
+    fn poll(&self) {
+        self.go_on();
     }
 
     unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
@@ -323,6 +381,14 @@ impl Driver for Sim {
     ) -> DriverResult<()> {
         let ends = [(address(to), Place::Device), (address(from), Place::Device)];
         self.copy("cuMemcpyDtoDAsync", ends, bytes, stream, tag)
+    }
+
+    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let (to, from) = work::ends(rows.between);
+        let spans = work::copied_rows(to, from, rows);
+        self.enqueue("cuMemcpy2DAsync", stream, tag, &spans, |machine| {
+            work::copy_rows(&machine.model, to, from, rows)
+        })
     }
 
     unsafe fn fill(

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ptr;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use super::machine::{Job, Machine, Progress};
+use super::machine::{Job, Machine, Progress, Schedule};
 use super::model::Nanos;
 use super::queue::{Action, Record};
 use super::{Sim, bodies, fault};
@@ -31,6 +31,46 @@ impl Sim {
         })?;
         machine.host_waited(at, &clock);
         machine.take_failure(stream).map_or(Ok(()), Err)
+    }
+
+    /// Waits for every stream. What went wrong in one, its own synchronisation reports.
+    pub(super) fn wait_for_all(&self) -> DriverResult<()> {
+        let call = "cuCtxSynchronize";
+        self.refuse_inside(call)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let streams: Vec<_> =
+            machine.streams.iter_mut().map(|(handle, state)| (handle, state.enqueued, state.lane)).collect();
+        for (handle, target, lane) in streams {
+            let clock = machine.order.record(lane);
+            let (after, at) = self.run_until(call, machine, |machine| match machine.streams.get(handle) {
+                Some(stream) if stream.completed < target => None,
+                Some(stream) => Some(stream.completed_at),
+                None => Some(machine.now),
+            })?;
+            machine = after;
+            machine.host_waited(at, &clock);
+        }
+        Ok(())
+    }
+
+    /// Lets the host's time go on a little, and the device with it.
+    pub(super) fn go_on(&self) {
+        if self.refuse_inside("cuStreamQuery").is_err() {
+            return;
+        }
+        let mut machine = self.machine();
+        machine.host += machine.model.host_call;
+        let until = machine.host;
+        let adversarial = matches!(machine.schedule, Schedule::Adversarial(_));
+        let begun = machine.carried_out();
+        let is_enough = move |machine: &Machine| {
+            // In no order of time: one thing at a time.
+            let enough = if adversarial { machine.carried_out() != begun } else { machine.now >= until };
+            (enough || machine.is_idle()).then_some(machine.now)
+        };
+        // A device that is lost gets nowhere, which whoever asks is told.
+        drop(self.run_until("cuStreamQuery", machine, is_enough));
     }
 
     pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {

@@ -6,7 +6,7 @@ use super::graph::Planned;
 use super::memory::{Place, Span};
 use super::model::Model;
 use super::queue::{Action, Engine, Work};
-use crate::driver::{Access, DriverResult, HostBody};
+use crate::driver::{Access, DriverResult, HostBody, Rows, RowsBetween};
 use crate::function::volume;
 use crate::graph::{self, Node, Recording};
 
@@ -37,6 +37,46 @@ pub(super) fn copy(model: &Model, to: End, from: End, bytes: usize) -> Work {
     };
     let action = Action::Copy { to: to.0, from: from.0, bytes };
     Work { engine, latency: model.copy_latency, bytes: traffic, share: 1.0, action, fault: None }
+}
+
+/// The sides of a copy of rows: to, and from.
+pub(super) fn ends(between: RowsBetween) -> (End, End) {
+    match between {
+        RowsBetween::HostAndDevice { to, from } => {
+            ((address(to), Place::Device), (from.addr(), Place::Pinned))
+        }
+        RowsBetween::DeviceAndHost { to, from } => {
+            ((to.addr(), Place::Pinned), (address(from), Place::Device))
+        }
+        RowsBetween::OnDevice { to, from } => ((address(to), Place::Device), (address(from), Place::Device)),
+    }
+}
+
+/// What a copy of rows accesses: each row by itself.
+pub(super) fn copied_rows(to: End, from: End, rows: &Rows) -> Vec<Span> {
+    let &Rows { width, height, from_pitch, to_pitch, .. } = rows;
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let row = |row: usize| copied((to.0 + row * to_pitch, to.1), (from.0 + row * from_pitch, from.1), width);
+    (0..height).flat_map(row).collect()
+}
+
+/// A copy of rows. It takes the engine that a copy of as many bytes takes.
+pub(super) fn copy_rows(model: &Model, to: End, from: End, rows: &Rows) -> Work {
+    let &Rows { width, height, from_pitch, to_pitch, .. } = rows;
+    let height = if width == 0 { 0 } else { height };
+    let body = move || {
+        for row in 0..height {
+            let from = std::ptr::with_exposed_provenance::<u8>(from.0 + row * from_pitch);
+            let to = std::ptr::with_exposed_provenance_mut::<u8>(to.0 + row * to_pitch);
+            // SAFETY: each row was checked to lie in live allocations of this device when the copy was enqueued, which cannot
+            // be freed before the host has waited for it. The rows do not overlap, says the caller of the driver. No other
+            // command is carried out meanwhile, and the host's memory is not accessed before the host has waited.
+            unsafe { to.copy_from_nonoverlapping(from, width) };
+        }
+    };
+    Work { action: Action::Body(Box::new(body)), ..copy(model, to, from, width * height) }
 }
 
 /// What a fill accesses.

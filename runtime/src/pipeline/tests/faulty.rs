@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use crate::driver::{
     Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
-    RawGraph, RawLaunch, RawModule, RawStream, RawSymbol, Tag,
+    RawGraph, RawLaunch, RawModule, RawStream, RawSymbol, Rows, Tag,
 };
 use crate::error::{DriverError, Error};
 use crate::graph::Recording;
 use crate::kernel::{Grid, KernelInfo};
 use crate::sim::{Sim, Spec};
+use crate::streams::Registry;
 
 /// The bytes of each variable of a module.
 pub(super) const SYMBOL_BYTES: usize = 64;
@@ -204,6 +205,42 @@ impl Faulty {
 impl Driver for Faulty {
     fn info(&self) -> &Info {
         self.sim.info()
+    }
+
+    fn registry(&self) -> &Registry {
+        self.sim.registry()
+    }
+
+    fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        self.sim.create_blocking_stream(priority)
+    }
+
+    fn per_thread_stream(&self) -> DriverResult<RawStream> {
+        self.sim.per_thread_stream()
+    }
+
+    fn synchronize_device(&self) -> DriverResult<()> {
+        self.sim.synchronize_device()
+    }
+
+    unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
+        unsafe { self.sim.query_stream(stream) }
+    }
+
+    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        unsafe { self.sim.copy_rows(rows, stream, tag) }
+    }
+
+    fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.sim.allocate_write_combined(bytes)
+    }
+
+    unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        unsafe { self.sim.register(ptr, bytes) }
+    }
+
+    unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        unsafe { self.sim.unregister(ptr) }
     }
 
     fn free_memory(&self) -> DriverResult<u64> {

@@ -1,0 +1,169 @@
+//! Functions of the host in a stream's order.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak, mpsc};
+
+use super::core::{Outstanding, StreamCore, caller};
+use super::operation::Operation;
+use super::progress::Clock;
+use super::stream::Stream;
+use super::uses::Caller;
+use crate::driver::HostJob;
+use crate::error::{Error, ErrorKind, Result};
+use crate::unwind::{contain, panic_message};
+
+/// What a callback is told of the stream: whether it has got there.
+pub type Arrived = Result<()>;
+
+impl Stream {
+    /// Calls a function once everything enqueued so far is complete, on a thread that this crate keeps for it, one callback
+    /// after another. The stream goes on meanwhile.
+    ///
+    /// It may do anything, enqueue the next batch of work and wait for streams too: what `cudaStreamAddCallback` is for, whose
+    /// callbacks may not. If something has failed on the way, it is called with an error. If it panics, the stream's next
+    /// synchronisation says so.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (stream, mut x) = (Stream::new(&device)?, DeviceBuf::<f32>::zeroed(&device, 1000)?);
+    /// stream.fill(&mut x, 1.0)?;
+    /// let next = stream.clone();
+    /// stream.then(move |arrived| {
+    ///     arrived.expect("nothing has failed");
+    ///     next.fill(&mut x, 2.0).expect("the next batch");
+    /// })?;
+    /// stream.synchronize()?;
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The driver refuses, or no thread can be started. The stream is one that captures a graph.
+    #[track_caller]
+    pub fn then(&self, callback: impl FnOnce(Arrived) + Send + 'static) -> Result<()> {
+        let at = caller("then");
+        let queue = self.device().driver().registry().callbacks()?;
+        let core = &self.core;
+        core.callbacks.issue();
+        let pending = Pending {
+            callback: Some(Box::new(callback)),
+            queue,
+            // What comes before is over when it is called.
+            before: core.now(&core.state()),
+            outstanding: Arc::clone(&core.callbacks),
+            stream: Arc::downgrade(core),
+            at,
+        };
+        let signal = Operation::Signal(Box::new(move || pending.call(Ok(()))));
+        // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
+        unsafe { self.enqueue(at, &[], signal) }
+    }
+
+    /// Calls a function once everything enqueued so far is complete; the stream goes on when it has returned:
+    /// `cudaLaunchHostFunc`.
+    ///
+    /// It runs on a thread of this crate's and may take its time, but it may not wait for a device, allocate, or free. If
+    /// something has failed on the way, it is dropped without being called. If it panics, the stream goes on, and its next
+    /// synchronisation says so.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use thalweg::{Device, DeviceBuf, PinnedBuf, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (stream, x) = (Stream::new(&device)?, DeviceBuf::from_slice(&device, &[1.0, 2.0])?);
+    /// let mut host = PinnedBuf::zeroed(&device, 2)?;
+    /// stream.download(&x, &mut host)?;
+    /// let (sender, sums) = mpsc::channel();
+    /// stream.host(move || sender.send(host.iter().sum::<f64>()).expect("a receiver"))?;
+    /// stream.synchronize()?;
+    /// assert_eq!(sums.recv(), Ok(3.0));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The driver refuses. The stream is one that captures a graph.
+    #[track_caller]
+    pub fn host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
+        let at = caller("host");
+        let queue = self.device().driver().registry().callbacks()?;
+        let (before, stream) = (self.core.now(&self.core.state()), Arc::downgrade(&self.core));
+        let mut function = Elsewhere { held: Some(Box::new(function)), queue };
+        let job = Box::new(move || {
+            before.is_over();
+            if let Some(function) = function.held.take() {
+                report(&stream, at, catch_unwind(AssertUnwindSafe(function)));
+            }
+        });
+        // SAFETY: it uses no memory of its own: what it has captured it has as any other thread would.
+        unsafe { self.enqueue(at, &[], Operation::Host { job, accesses: &[] }) }
+    }
+}
+
+/// A function that is dropped on the thread for callbacks: what it has captured may be device memory, which cannot be freed where
+/// it would have been called.
+struct Elsewhere {
+    held: Option<Box<dyn FnOnce() + Send>>,
+    queue: mpsc::Sender<HostJob>,
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if let Some(function) = self.held.take() {
+            let dropped = self.queue.send(Box::new(move || drop(function)));
+            contain(|| drop(dropped));
+        }
+    }
+}
+
+/// A callback on its way. It is handed on once: when the stream gets there, or when it is certain that it will not.
+struct Pending {
+    callback: Option<Box<dyn FnOnce(Arrived) + Send>>,
+    queue: mpsc::Sender<HostJob>,
+    before: Clock,
+    outstanding: Arc<Outstanding>,
+    stream: Weak<StreamCore>,
+    at: Caller,
+}
+
+impl Pending {
+    fn call(mut self, arrived: Arrived) {
+        self.hand_on(arrived);
+    }
+
+    fn hand_on(&mut self, arrived: Arrived) {
+        let Some(callback) = self.callback.take() else { return };
+        if arrived.is_ok() {
+            self.before.is_over();
+        }
+        let (stream, outstanding, at) = (self.stream.clone(), Arc::clone(&self.outstanding), self.at);
+        let job = Box::new(move || {
+            report(&stream, at, catch_unwind(AssertUnwindSafe(|| callback(arrived))));
+            outstanding.is_over();
+        });
+        if let Err(mpsc::SendError(job)) = self.queue.send(job) {
+            // The device is gone.
+            contain(|| drop(job));
+            self.outstanding.is_over();
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.hand_on(Err(Error::new(ErrorKind::NotReached).at(self.at.place())));
+    }
+}
+
+/// Keeps what a panic says for the stream's next synchronisation.
+fn report(stream: &Weak<StreamCore>, at: Caller, outcome: Result<(), Box<dyn Any + Send>>) {
+    if let Err(panic) = outcome {
+        let message = panic_message(panic);
+        // Nobody is left to be told where the stream is gone.
+        if let Some(stream) = stream.upgrade() {
+            stream.keep(Error::new(ErrorKind::Callback { message }).at(at.place()));
+        }
+    }
+}

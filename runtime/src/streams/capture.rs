@@ -1,0 +1,146 @@
+//! [`Capturing`]: operations that are not carried out but become a graph.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::core::{Used, raced};
+use super::operation::{Bodies, Operation};
+use super::uses::Caller;
+use crate::driver::Tag;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{Recording, Work};
+use crate::kernel::Grid;
+
+/// What a stream's operations become.
+#[derive(Debug, Clone)]
+pub(super) struct Capturing {
+    pub(super) into: Arc<Mutex<Captured>>,
+    /// The nodes that the next one comes after.
+    pub(super) after: Vec<u32>,
+}
+
+/// A graph as far as it is recorded.
+#[derive(Default)]
+pub(super) struct Captured {
+    pub(super) nodes: Recording,
+    /// Of each launch, in order.
+    pub(super) bodies: Vec<(Box<dyn Bodies>, Grid)>,
+    pub(super) memory: Vec<Node>,
+    /// Nothing more becomes part of it.
+    pub(super) done: bool,
+}
+
+/// What one node uses.
+pub(super) struct Node {
+    pub(super) caller: Caller,
+    pub(super) used: Vec<Used>,
+    /// For each earlier node, whether this one comes after it.
+    before: Vec<bool>,
+}
+
+impl Captured {
+    pub(super) fn locked(this: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        // Nothing of the user's runs under the lock.
+        this.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn before(&self, after: &[u32]) -> Vec<bool> {
+        let mut before = vec![false; self.memory.len()];
+        for &node in after {
+            before[node as usize] = true;
+            let its = &self.memory[node as usize].before;
+            before.iter_mut().zip(its).for_each(|(before, its)| *before |= its);
+        }
+        before
+    }
+
+    /// The earlier use of the same memory that a new node does not come after.
+    fn conflict(&self, used: &[Used], before: &[bool]) -> Option<(Caller, bool, bool)> {
+        let unordered = self.memory.iter().zip(before).filter(|(_, before)| !**before);
+        let uses = unordered.flat_map(|(node, _)| node.used.iter().map(|earlier| (node.caller, earlier)));
+        uses.flat_map(|(caller, earlier)| used.iter().map(move |new| (caller, earlier, new)))
+            .find(|(_, earlier, new)| {
+                let overlap = earlier.bytes.start < new.bytes.end && new.bytes.start < earlier.bytes.end;
+                (earlier.write || new.write) && overlap
+            })
+            .map(|(caller, earlier, new)| (caller, earlier.write, new.write))
+    }
+}
+
+impl Capturing {
+    /// Whether both become one graph.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.into, &other.into)
+    }
+
+    /// What is recorded next comes after what the other would come after, too.
+    pub(super) fn comes_after(&mut self, other: &Self) {
+        for node in &other.after {
+            if !self.after.contains(node) {
+                self.after.push(*node);
+            }
+        }
+    }
+
+    /// Whether the graph is captured.
+    pub(super) fn is_done(&self) -> bool {
+        Captured::locked(&self.into).done
+    }
+
+    /// Makes a node of an operation.
+    ///
+    /// # Errors
+    /// It cannot be one; nothing orders it with an earlier one on the same memory.
+    ///
+    /// # Safety
+    /// As [`StreamCore::enqueue`](super::core::StreamCore::enqueue), for every launch of the graph.
+    pub(super) unsafe fn record(
+        &mut self,
+        caller: Caller,
+        used: &[Used],
+        checked: bool,
+        operation: Operation<'_>,
+    ) -> Result<()> {
+        let mut captured = Captured::locked(&self.into);
+        let before = captured.before(&self.after);
+        if checked && let Some((earlier, wrote, writes)) = captured.conflict(used, &before) {
+            return Err(raced((earlier, wrote), (caller, writes)));
+        }
+        let nodes = &mut captured.nodes;
+        let (work, bodies) = match operation {
+            Operation::Upload { to, from, bytes } => {
+                (copy(bytes, Work::CopyToDevice { to, from: from.expose_provenance(), bytes }), None)
+            }
+            Operation::Download { to, from, bytes } => {
+                (copy(bytes, Work::CopyToHost { to: to.expose_provenance(), from, bytes }), None)
+            }
+            Operation::OnDevice { to, from, bytes } => {
+                (copy(bytes, Work::CopyOnDevice { to, from, bytes }), None)
+            }
+            Operation::Fill { to, pattern, count } => (nodes.fill(to, pattern, count), None),
+            Operation::Launch { launch, bodies, grid } => {
+                // SAFETY: the parameters are those of a launch, which are initialised.
+                (unsafe { nodes.launch(&launch) }, Some((bodies.kept(), grid)))
+            }
+            Operation::Rows(_) | Operation::Graph { .. } | Operation::Host { .. } | Operation::Signal(_) => {
+                return Err(ErrorKind::NotInGraph { operation: caller.what }.into());
+            }
+        };
+        let tag = Tag { pipeline: 0, operation: captured.memory.len() as u32, chunk: 0 };
+        let node = captured.nodes.push(tag, &self.after, work);
+        captured.bodies.extend(bodies);
+        captured.memory.push(Node { caller, used: used.to_vec(), before });
+        self.after = vec![node];
+        Ok(())
+    }
+}
+
+/// A copy, unless there is nothing to copy, which a graph cannot have.
+fn copy(bytes: usize, work: Work) -> Work {
+    if bytes == 0 { Work::Nothing } else { work }
+}
+
+impl std::fmt::Debug for Captured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} operations", self.nodes.len())
+    }
+}

@@ -1,0 +1,196 @@
+//! [`Event`]: a point in a stream.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::capture::Capturing;
+use super::core::StreamCore;
+use super::progress::Clock;
+use super::registry;
+use crate::device::Device;
+use crate::error::{ErrorKind, Result};
+use crate::stream as raw;
+
+/// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
+///
+/// It stands for everything that was enqueued on the stream when it was [recorded](super::Stream::record) last. One that never
+/// was is waited for in no time.
+///
+/// ```
+/// use thalweg::{Device, DeviceBuf, Event, Spec, Stream};
+///
+/// let device = Device::simulated(Spec::h200());
+/// let (stream, mut x) = (Stream::new(&device)?, DeviceBuf::<f32>::zeroed(&device, 1 << 20)?);
+/// let (start, stop) = (Event::with_timing(&device)?, Event::with_timing(&device)?);
+/// stream.record(&start)?;
+/// stream.fill(&mut x, 1.0)?;
+/// stream.record(&stop)?;
+/// stop.synchronize()?;
+/// println!("filled in {:?}", start.elapsed(&stop)?);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Event {
+    device: Device,
+    raw: raw::Event,
+    timing: bool,
+    recorded: Mutex<Recorded>,
+}
+
+/// What it stands for.
+#[derive(Debug, Default)]
+pub(super) enum Recorded {
+    #[default]
+    Nothing,
+    /// What has come before.
+    Enqueued(Clock),
+    /// A place in a graph that is being captured.
+    Captured(Capturing),
+}
+
+impl Event {
+    /// One that orders and does not tell the time, which costs less.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn new(device: &Device) -> Result<Self> {
+        Ok(Self {
+            device: device.clone(),
+            raw: raw::Event::new(device)?,
+            timing: false,
+            recorded: Mutex::default(),
+        })
+    }
+
+    /// One that also tells the time.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn with_timing(device: &Device) -> Result<Self> {
+        let raw = raw::Event::with_timing(device)?;
+        Ok(Self { device: device.clone(), raw, timing: true, recorded: Mutex::default() })
+    }
+
+    /// The device whose streams it is for.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Waits on the host until the stream has got to where it was recorded last.
+    ///
+    /// # Errors
+    /// Something has failed in the stream by then; the calling thread may not wait for a device, since it runs a function of a
+    /// stream's; it was recorded while a graph was captured.
+    pub fn synchronize(&self) -> Result<()> {
+        let clock = self.clock("waited for")?;
+        let driver = self.device.driver();
+        let outcome = driver.may_wait().and_then(|()| self.raw.synchronize());
+        outcome.map_err(|error| registry::explain(driver.registry(), error, None))?;
+        clock.is_over();
+        Ok(())
+    }
+
+    /// Whether the stream has got to where it was recorded last.
+    ///
+    /// # Errors
+    /// As [`synchronize`](Self::synchronize).
+    pub fn query(&self) -> Result<bool> {
+        let clock = self.clock("asked")?;
+        let driver = self.device.driver();
+        driver.poll();
+        let done =
+            self.raw.is_complete().map_err(|error| registry::explain(driver.registry(), error, None))?;
+        if done {
+            clock.is_over();
+        }
+        Ok(done)
+    }
+
+    /// The time from when this event was complete until `later` was; none, if it was the other way around. On a GPU half a
+    /// microsecond more or less.
+    ///
+    /// # Errors
+    /// One of them was made without timing, was never recorded, or is not complete yet.
+    pub fn elapsed(&self, later: &Self) -> Result<Duration> {
+        if !(self.timing && later.timing) {
+            return Err(ErrorKind::NoTiming.into());
+        }
+        self.device.check_stream("Event", &later.device)?;
+        let never = [self, later].iter().any(|event| matches!(*event.recorded(), Recorded::Nothing));
+        if never {
+            return Err(ErrorKind::NeverRecorded.into());
+        }
+        let nanos = self.raw.elapsed(&later.raw)?;
+        Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
+    }
+
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        // Nothing of the user's runs under the lock.
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clock(&self, what: &'static str) -> Result<Clock> {
+        match &*self.recorded() {
+            Recorded::Nothing => Ok(Clock::default()),
+            Recorded::Enqueued(clock) => Ok(clock.clone()),
+            Recorded::Captured(_) => Err(ErrorKind::Capturing { what }.into()),
+        }
+    }
+
+    /// Stands for everything on the stream so far.
+    pub(super) fn record(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
+        stream.device.check_stream("Event", &self.device)?;
+        stream.check_thread()?;
+        // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
+        let mut recorded = self.recorded();
+        let registry = self.device.driver().registry();
+        let mut state = stream.state();
+        if let Some(capturing) = state.capturing() {
+            *recorded = Recorded::Captured(capturing.clone());
+            return Ok(());
+        }
+        state.enqueued += 1;
+        let tag = registry.tag(at, state.enqueued);
+        // SAFETY: both are live, and of one device.
+        let outcome = unsafe { self.device.driver().record(self.raw.raw, stream.raw, tag) };
+        match outcome {
+            Ok(()) => *recorded = Recorded::Enqueued(stream.now(&state)),
+            Err(error) => return Err(registry::explain(registry, error, Some(at))),
+        }
+        Ok(())
+    }
+
+    /// What is enqueued on the stream from now on comes after.
+    pub(super) fn wait(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
+        stream.device.check_stream("Event", &self.device)?;
+        stream.check_thread()?;
+        let recorded = self.recorded();
+        let mut state = stream.state();
+        let elsewhere =
+            || ErrorKind::NotInGraph { operation: "a wait for what is no part of the graph" }.into();
+        match (&*recorded, state.capturing()) {
+            (Recorded::Nothing, _) => Ok(()),
+            (Recorded::Captured(its), _) if its.is_done() => Err(elsewhere()),
+            // The stream joins the graph.
+            (Recorded::Captured(its), joins @ None) => {
+                *joins = Some(its.clone());
+                Ok(())
+            }
+            (Recorded::Captured(its), Some(capturing)) if its.is_of(capturing) => {
+                capturing.comes_after(its);
+                Ok(())
+            }
+            (_, Some(_)) => Err(elsewhere()),
+            (Recorded::Enqueued(clock), None) => {
+                state.enqueued += 1;
+                let registry = self.device.driver().registry();
+                let tag = registry.tag(at, state.enqueued);
+                // SAFETY: both are live, and of one device.
+                let outcome = unsafe { self.device.driver().wait(stream.raw, self.raw.raw, tag) };
+                outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
+                state.clock.join(clock);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! [`Graph`]: operations that are launched together.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+
+use super::capture::{Captured, Capturing};
+use super::core::{Used, caller};
+use super::operation::{Bodies, Operation};
+use super::stream::Stream;
+use super::uses::{Caller, Memory, Uses};
+use crate::device::Device;
+use crate::driver::RawGraph;
+use crate::error::{ErrorKind, Result, Site};
+use crate::graph::Recording;
+use crate::kernel::Grid;
+use crate::memory::{PinnedBuf, PinnedCore};
+
+/// Operations that were captured from streams, to be launched as one: a `cudaGraphExec_t`.
+///
+/// It keeps the buffers that it uses. Those in page-locked memory are lent to each launch anew, so that nobody has references to
+/// what the device writes.
+///
+/// ```
+/// use thalweg::{Device, DeviceBuf, PinnedBuf, Spec, Stream, blocks};
+/// use thalweg_kernels::saxpy;
+///
+/// let device = Device::simulated(Spec::h200());
+/// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
+/// let mut x = PinnedBuf::from_slice(&device, &[1.0_f32; 100])?;
+/// let mut y = PinnedBuf::<f32>::zeroed(&device, 100)?;
+/// let mut on_device = [DeviceBuf::zeroed(&device, 100)?, DeviceBuf::zeroed(&device, 100)?];
+/// let [dx, dy] = &mut on_device;
+///
+/// let graph = stream.capture(|stream| {
+///     stream.upload(&x, &mut *dx)?;
+///     saxpy.launch(stream.config(blocks(100, 128), 128, 0), 100, 2.0, &*dx, &mut *dy)?;
+///     stream.download(&*dy, &mut y)
+/// })?;
+/// for frame in 1..=3 {
+///     x.fill(frame as f32);
+///     graph.launch_with(&stream, (&x, &mut y))?;
+/// }
+/// assert_eq!(y[..], [12.0; 100]);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub struct Graph {
+    device: Device,
+    raw: RawGraph,
+    nodes: Recording,
+    bodies: Vec<(Box<dyn Bodies>, Grid)>,
+    /// What all of it uses.
+    used: Vec<Used>,
+    /// Those of it that must be lent, and who uses them first.
+    host: Vec<(Used, Caller)>,
+    /// Its launches.
+    launches: Uses,
+}
+
+impl Stream {
+    /// Captures what `body` enqueues here as a graph, in place of carrying it out: `cudaStreamBeginCapture` and
+    /// `cudaStreamEndCapture`.
+    ///
+    /// Another stream joins when it [waits](Self::wait) for an event that was [recorded](Self::record) here, and leaves in the
+    /// end. So the graph has as much order as the streams have.
+    ///
+    /// # Errors
+    /// Those of `body`, and [`ErrorKind::NotInGraph`] of operations that a graph cannot have; the driver refuses.
+    pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
+        let into = Arc::new(Mutex::new(Captured::default()));
+        self.core.check_thread()?;
+        {
+            let mut state = self.core.state();
+            let capturing = state.capturing();
+            if capturing.is_some() {
+                return Err(ErrorKind::Capturing { what: "captured again" }.into());
+            }
+            *capturing = Some(Capturing { into: Arc::clone(&into), after: Vec::new() });
+        }
+        // However `body` ends: what is enqueued afterwards is carried out.
+        let done = Done(&into);
+        let outcome = body(self);
+        drop(done);
+        outcome?;
+        // Events that were recorded here still know it as one that is captured.
+        let over = Captured { done: true, ..Captured::default() };
+        let captured = std::mem::replace(&mut *Captured::locked(&into), over);
+        Graph::new(self.device(), captured)
+    }
+}
+
+struct Done<'a>(&'a Mutex<Captured>);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        Captured::locked(self.0).done = true;
+    }
+}
+
+impl Graph {
+    fn new(device: &Device, captured: Captured) -> Result<Self> {
+        let Captured { nodes, bodies, memory, .. } = captured;
+        // SAFETY: the functions live as long as the device.
+        let raw = unsafe { device.driver().build_graph(&nodes) }?;
+        let mut host: Vec<(Used, Caller)> = Vec::new();
+        let mut used = Vec::new();
+        for node in memory {
+            for Used { memory, bytes, write } in node.used {
+                if memory.is_on_host() {
+                    match host.iter_mut().find(|(known, _)| is_same(&known.memory, &memory)) {
+                        Some((known, _)) => known.write |= write,
+                        None => host.push((
+                            Used { memory: Arc::clone(&memory), bytes: bytes.clone(), write },
+                            node.caller,
+                        )),
+                    }
+                }
+                used.push(Used { memory, bytes, write });
+            }
+        }
+        Ok(Self { device: device.clone(), raw, nodes, bodies, used, host, launches: Uses::default() })
+    }
+
+    /// How many operations it has.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Launches it on a stream: all of it comes after what was enqueued there so far, and before what is enqueued there from now
+    /// on.
+    ///
+    /// # Errors
+    /// It uses page-locked memory, which must be lent ([`launch_with`](Self::launch_with)); it is of another device; nothing
+    /// orders it with an earlier operation on the same memory; the driver refuses.
+    #[track_caller]
+    pub fn launch(&self, stream: &Stream) -> Result<()> {
+        self.launch_lent(stream, &[], caller("a graph"))
+    }
+
+    /// As [`launch`](Self::launch), with the page-locked memory that the graph uses: `&x` of what it reads, `&mut y` of what it
+    /// writes, in a tuple of up to six.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch), and [`ErrorKind::NotLent`] if something is missing.
+    #[track_caller]
+    pub fn launch_with(&self, stream: &Stream, lent: impl Lent) -> Result<()> {
+        let at = caller("a graph");
+        let mut all = Vec::new();
+        lent.lend(&mut all);
+        self.launch_lent(stream, &all, at)
+    }
+
+    fn launch_lent(&self, stream: &Stream, lent: &[Loan], at: Caller) -> Result<()> {
+        stream.device().check_stream("Graph", &self.device)?;
+        for (used, by) in &self.host {
+            let is_lent = lent.iter().any(|Loan { core, writable }| {
+                std::ptr::addr_eq(Arc::as_ptr(core), Arc::as_ptr(&used.memory)) && (*writable || !used.write)
+            });
+            if !is_lent {
+                let place = by.place();
+                let site = place.site.unwrap_or(Site { file: "", line: 0, column: 0 });
+                let kind = ErrorKind::NotLent { operation: by.what, site, writes: used.write };
+                return Err(crate::error::Error::new(kind).at(at.place()));
+            }
+        }
+        if let Some(poisoned) = self.used.iter().find(|used| used.memory.is_poisoned()) {
+            let host = if poisoned.memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" };
+            return Err(ErrorKind::Poisoned { host }.into());
+        }
+        let bodies = if self.device.is_simulated() {
+            self.bodies.iter().map(|(bodies, grid)| bodies.body(*grid)).collect()
+        } else {
+            Vec::new()
+        };
+        let operation = Operation::Graph { graph: &self.raw, nodes: &self.nodes, bodies };
+        // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays as long as a launch
+        // of it is pending.
+        unsafe { stream.enqueue(at, &self.used, operation) }?;
+        stream.core.note_last(&self.launches, at);
+        Ok(())
+    }
+}
+
+fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        if self.launches.is_used() && !self.launches.settle(false) {
+            // It cannot be waited for: the graph stays, and what it uses.
+            std::mem::forget(std::mem::take(&mut self.used));
+            std::mem::forget(std::mem::take(&mut self.host));
+            return;
+        }
+        // SAFETY: destroyed here only, and no launch of it is under way.
+        let _ = unsafe { self.device.driver().destroy_graph(&self.raw) };
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("device", &self.device)
+            .field("operations", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Page-locked memory that is lent to a graph's launch: `&PinnedBuf<T>`, `&mut PinnedBuf<T>`, or a tuple of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be lent to a graph",
+    label = "expected `&PinnedBuf<T>`, `&mut PinnedBuf<T>` or a tuple of them"
+)]
+pub trait Lent: sealed::Sealed {
+    #[doc(hidden)]
+    fn lend(self, to: &mut Vec<Loan>);
+}
+
+/// A buffer that is lent.
+#[doc(hidden)]
+pub struct Loan {
+    core: Arc<PinnedCore>,
+    writable: bool,
+}
+
+impl<T: Pod> Lent for &PinnedBuf<T> {
+    fn lend(self, to: &mut Vec<Loan>) {
+        to.push(Loan { core: Arc::clone(self.core()), writable: false });
+    }
+}
+
+impl<T: Pod> Lent for &mut PinnedBuf<T> {
+    fn lend(self, to: &mut Vec<Loan>) {
+        to.push(Loan { core: Arc::clone(self.core()), writable: true });
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident)*))*) => {$(
+        #[allow(non_snake_case, reason = "a variable is called as its type")]
+        impl<$($name: Lent),*> Lent for ($($name,)*) {
+            fn lend(self, to: &mut Vec<Loan>) {
+                let ($($name,)*) = self;
+                $($name.lend(to);)*
+            }
+        }
+        impl<$($name: Lent),*> sealed::Sealed for ($($name,)*) {}
+    )*};
+}
+tuples!((A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F));
+
+mod sealed {
+    use super::*;
+
+    pub trait Sealed {}
+    impl<T: Pod> Sealed for &PinnedBuf<T> {}
+    impl<T: Pod> Sealed for &mut PinnedBuf<T> {}
+}

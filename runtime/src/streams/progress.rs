@@ -1,0 +1,81 @@
+//! What comes before what: how far streams are known to have got, and what each of their operations comes after.
+//!
+//! Numbers count the operations of one stream, from 1. A [`Clock`] names for each stream the last operation that is before
+//! some point; an event has one, and so has a stream. Whatever the host has waited for is noted in the streams' own
+//! [`Progress`], where everybody sees it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many operations of a stream are known to have completed.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    completed: AtomicU64,
+}
+
+impl Progress {
+    /// The first so many have completed.
+    pub(super) fn reached(&self, number: u64) {
+        self.completed.fetch_max(number, Ordering::AcqRel);
+    }
+
+    /// Whether it is known that the first so many have.
+    pub(super) fn has_reached(&self, number: u64) -> bool {
+        self.completed.load(Ordering::Acquire) >= number
+    }
+}
+
+/// For each stream, how many of its operations come before a point. A handful of streams: no need to sort.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clock(Vec<(Arc<Progress>, u64)>);
+
+impl Clock {
+    /// Whether that operation comes before.
+    pub(super) fn covers(&self, progress: &Arc<Progress>, number: u64) -> bool {
+        self.0.iter().any(|(of, reached)| Arc::ptr_eq(of, progress) && *reached >= number)
+    }
+
+    /// The first `number` operations of a stream come before, too.
+    pub(super) fn advance(&mut self, progress: &Arc<Progress>, number: u64) {
+        match self.0.iter_mut().find(|(of, _)| Arc::ptr_eq(of, progress)) {
+            Some((_, reached)) => *reached = (*reached).max(number),
+            None => self.0.push((Arc::clone(progress), number)),
+        }
+    }
+
+    /// What comes before the other point comes before this one. What is over anyway need not be named.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.0.retain(|(progress, number)| !progress.has_reached(*number));
+        for (progress, number) in &other.0 {
+            if !progress.has_reached(*number) {
+                self.advance(progress, *number);
+            }
+        }
+    }
+
+    /// The point was reached: all that comes before is over.
+    pub(super) fn is_over(&self) {
+        self.0.iter().for_each(|(progress, number)| progress.reached(*number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_is_forgotten() {
+        let [one, other] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let mut event = Clock::default();
+        event.advance(&one, 3);
+        event.advance(&one, 2);
+        let mut clock = Clock::default();
+        clock.advance(&other, 7);
+        clock.join(&event);
+        assert!(clock.covers(&one, 3) && !clock.covers(&one, 4) && clock.covers(&other, 7));
+        event.is_over();
+        assert!(one.has_reached(3) && !one.has_reached(4) && !other.has_reached(1));
+        clock.join(&event);
+        assert_eq!(clock.0.len(), 1, "only what is still to come is named");
+    }
+}

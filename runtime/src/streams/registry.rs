@@ -1,0 +1,172 @@
+//! [`Registry`]: what a device knows of the streams and the memory that users have in their own hands.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::thread;
+
+use super::core::{Kind, StreamCore};
+use super::uses::{Caller, Memory};
+use crate::driver::{DevicePtr, HostJob, Tag};
+use crate::error::{Detail, DriverError, Error, ErrorKind, Place, Result, Touch};
+use crate::unwind::contain;
+
+/// In place of a pipeline's number: operations on streams by hand.
+const BY_HAND: u32 = u32::MAX;
+
+thread_local!(static CALLBACK: Cell<bool> = const { Cell::new(false) });
+
+/// Whether the calling thread is the one that runs callbacks.
+pub(super) fn is_callback() -> bool {
+    CALLBACK.get()
+}
+
+/// One for each device.
+#[derive(Default)]
+pub(crate) struct Registry {
+    streams: Mutex<Vec<Weak<StreamCore>>>,
+    /// Held while something is enqueued on a stream that the null stream waits for, or on that.
+    legacy: Mutex<()>,
+    /// By where it begins.
+    memory: Mutex<BTreeMap<u64, Allocation>>,
+    callers: Mutex<Callers>,
+    callbacks: Mutex<Option<mpsc::Sender<HostJob>>>,
+}
+
+/// Its bytes, and who has it.
+type Allocation = (u64, Weak<dyn Memory>);
+
+#[derive(Default)]
+struct Callers {
+    all: Vec<Caller>,
+    numbers: HashMap<(usize, usize), u32>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing of the user's runs under these locks.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registry {
+    pub(super) fn add_stream(&self, stream: &Arc<StreamCore>) {
+        locked(&self.streams).push(Arc::downgrade(stream));
+    }
+
+    pub(super) fn remove_stream(&self, stream: &StreamCore) {
+        locked(&self.streams).retain(|other| !std::ptr::eq(other.as_ptr(), stream));
+    }
+
+    /// Those that there are.
+    pub(super) fn streams(&self) -> Vec<Arc<StreamCore>> {
+        locked(&self.streams).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Those that the null stream waits for, and that itself.
+    pub(super) fn legacy_streams(&self) -> Vec<Arc<StreamCore>> {
+        let all = self.streams();
+        all.into_iter().filter(|stream| stream.kind != Kind::NonBlocking).collect()
+    }
+
+    pub(super) fn legacy(&self) -> MutexGuard<'_, ()> {
+        locked(&self.legacy)
+    }
+
+    /// Memory that operations may use.
+    pub(crate) fn add_memory(&self, start: DevicePtr, bytes: usize, memory: Weak<dyn Memory>) {
+        locked(&self.memory).insert(start.0, (bytes as u64, memory));
+    }
+
+    /// The memory that begins there is going.
+    pub(crate) fn remove_memory(&self, start: DevicePtr) {
+        locked(&self.memory).remove(&start.0);
+    }
+
+    /// The memory that all these bytes are in.
+    pub(super) fn memory_of(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
+        let memory = locked(&self.memory);
+        let (&start, (length, found)) = memory.range(..=bytes.start).next_back()?;
+        (bytes.end <= start.saturating_add(*length)).then(|| found.upgrade()).flatten()
+    }
+
+    /// What the simulated device names an operation by.
+    pub(super) fn tag(&self, caller: Caller, number: u64) -> Tag {
+        let mut callers = locked(&self.callers);
+        let key = (std::ptr::from_ref(caller.at).addr(), caller.what.as_ptr().addr());
+        let Callers { all, numbers } = &mut *callers;
+        let operation = *numbers.entry(key).or_insert_with(|| {
+            all.push(caller);
+            all.len() as u32 - 1
+        });
+        Tag { pipeline: BY_HAND, operation, chunk: number }
+    }
+
+    fn caller(&self, tag: Tag) -> Option<Caller> {
+        let callers = locked(&self.callers);
+        (tag.pipeline == BY_HAND).then(|| callers.all.get(tag.operation as usize).copied()).flatten()
+    }
+
+    /// Has the thread for callbacks do something: one thing after another.
+    pub(crate) fn call_back(&self, job: HostJob) -> Result<()> {
+        let mut callbacks = locked(&self.callbacks);
+        let sender = match &*callbacks {
+            Some(sender) => sender,
+            None => callbacks.insert(start_thread()?),
+        };
+        // The thread ends when this sender is dropped.
+        let _ = sender.send(job);
+        Ok(())
+    }
+
+    /// Where callbacks are sent to.
+    pub(super) fn callbacks(&self) -> Result<mpsc::Sender<HostJob>> {
+        let mut callbacks = locked(&self.callbacks);
+        match &*callbacks {
+            Some(sender) => Ok(sender.clone()),
+            None => Ok(callbacks.insert(start_thread()?).clone()),
+        }
+    }
+}
+
+fn start_thread() -> Result<mpsc::Sender<HostJob>> {
+    let (sender, jobs) = mpsc::channel::<HostJob>();
+    let work = move || {
+        CALLBACK.set(true);
+        jobs.iter().for_each(contain);
+    };
+    let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
+    thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+    Ok(sender)
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("streams", &self.streams().len()).finish_non_exhaustive()
+    }
+}
+
+/// An error with the places of the operations that it is about, as far as they are known.
+pub(super) fn explain(registry: &Registry, error: DriverError, caller: Option<Caller>) -> Error {
+    let of = |tag| registry.caller(tag);
+    let at = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
+    // What went wrong on the device may be of any operation before.
+    let caller = at.and_then(of).or(caller.filter(|_| !error.is_asynchronous()));
+    let place = caller.map_or_else(Place::default, Caller::place);
+    let touch = |tag, writes| Touch { place: of(tag).map_or_else(Place::default, Caller::place), writes };
+    let kind = match (error.detail.as_deref(), caller) {
+        (Some(Detail::HostBody(message)), Some(caller)) => {
+            ErrorKind::HostBody { kernel: caller.what, message: message.clone() }
+        }
+        (Some(&Detail::Race { writes, earlier, earlier_writes }), _) => ErrorKind::Race {
+            earlier: Box::new(touch(earlier, earlier_writes)),
+            later: Box::new(Touch { place, writes }),
+        },
+        (Some(Detail::Users(users)), _) => {
+            let operations = users.iter().map(|&tag| touch(tag, false).place).collect();
+            ErrorKind::MemoryInUse { operations }
+        }
+        _ => ErrorKind::Driver(error),
+    };
+    Error::new(kind).at(place)
+}

@@ -1,0 +1,409 @@
+//! [`Stream`]: a stream in the user's own hands.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::thread;
+
+use bytemuck::Pod;
+
+use super::core::{Kind, StreamCore, Used, caller};
+use super::event::Event;
+use super::memory::{FromDevice, FromHost, ToDevice, ToHost};
+use super::operation::Operation;
+use super::uses::Caller;
+use crate::device::Device;
+use crate::driver::{Rows, RowsBetween};
+use crate::error::{ErrorKind, Result};
+use crate::plan::Priority;
+
+/// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
+///
+/// Operations of different streams go on at the same time, unless an [`Event`] orders them. What is enqueued has not happened
+/// yet when the call returns. See the [module's page](crate::streams) for an example and for what is checked.
+///
+/// It can be shared between threads, and a clone is the same stream. When the last one is dropped, the stream's operations are
+/// waited for.
+#[derive(Clone)]
+pub struct Stream {
+    pub(super) core: Arc<StreamCore>,
+    pub(super) checked: bool,
+}
+
+impl Stream {
+    /// A stream of default priority that has nothing to do with the null stream: `cudaStreamNonBlocking`.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn new(device: &Device) -> Result<Self> {
+        Self::with_priority(device, Priority::Default)
+    }
+
+    /// A non-blocking stream whose kernels go before those of less urgent ones, or after those of more urgent ones:
+    /// `cudaStreamCreateWithPriority`. [`Device::priorities`] is the range; what is beyond becomes its nearest.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn with_priority(device: &Device, priority: Priority) -> Result<Self> {
+        Ok(Self::of(StreamCore::new(device, Kind::NonBlocking, priority)?))
+    }
+
+    /// A stream that waits for what is on the null stream, and the null stream for it: `cudaStreamCreate`.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn blocking(device: &Device) -> Result<Self> {
+        Ok(Self::of(StreamCore::new(device, Kind::Blocking, Priority::Default)?))
+    }
+
+    /// The device's null stream, the legacy default stream: where a launch goes that names none, `<<<grid, block>>>`.
+    ///
+    /// What is enqueued here waits for all blocking streams, and they for it.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn null(device: &Device) -> Result<Self> {
+        Self::shared(device, Kind::Null)
+    }
+
+    /// The calling thread's own default stream: `cudaStreamPerThread`. It is a blocking one, and other threads cannot use it.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn per_thread(device: &Device) -> Result<Self> {
+        Self::shared(device, Kind::PerThread(thread::current().id()))
+    }
+
+    /// A stream of which there is one.
+    fn shared(device: &Device, kind: Kind) -> Result<Self> {
+        let found = device.driver().registry().streams().into_iter().find(|stream| stream.kind == kind);
+        Ok(Self::of(match found {
+            Some(core) => core,
+            None => StreamCore::new(device, kind, Priority::Default)?,
+        }))
+    }
+
+    fn of(core: Arc<StreamCore>) -> Self {
+        Self { core, checked: true }
+    }
+
+    /// The device that it belongs to.
+    pub fn device(&self) -> &Device {
+        &self.core.device
+    }
+
+    /// Its priority as CUDA counts: the lower, the more urgent.
+    pub fn priority(&self) -> i32 {
+        self.core.level
+    }
+
+    /// The same stream, whose operations are not checked for races any more.
+    ///
+    /// That they stay within their memory, and that this stays as long as they may use it, is seen to all the same. To be
+    /// explored: the simulated device reports races whatever was checked here.
+    ///
+    /// # Safety
+    /// Nothing enqueued through it uses memory at the same time as another operation on the same bytes of which one writes.
+    pub unsafe fn unchecked(&self) -> Self {
+        Self { core: Arc::clone(&self.core), checked: false }
+    }
+
+    /// Copies page-locked memory to the device: `cudaMemcpyAsync`.
+    ///
+    /// # Errors
+    /// They are not as long as each other, of another device, or poisoned; nothing orders it with an earlier operation on the
+    /// same memory ([`ErrorKind::Race`]); the driver refuses.
+    #[track_caller]
+    pub fn upload<T: Pod>(&self, from: impl FromHost<T>, to: impl ToDevice<T>) -> Result<()> {
+        let (from, to) = (from.part(), to.part());
+        same_len(from.len, to.len)?;
+        let used = [from.used(self.device(), false)?, to.used::<T>(self.device(), true)?];
+        let upload = Operation::Upload { to: to.ptr, from: from.range.ptr(), bytes: to.bytes::<T>() };
+        // SAFETY: both ranges were checked, and have as many bytes.
+        unsafe { self.enqueue(caller("upload"), &used, upload) }
+    }
+
+    /// Copies device memory to page-locked memory: `cudaMemcpyAsync`. Whoever reads that waits for the copy.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    #[track_caller]
+    pub fn download<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToHost<T>) -> Result<()> {
+        let (from, to) = (from.part(), to.part());
+        same_len(from.len, to.len)?;
+        let used = [from.used::<T>(self.device(), false)?, to.used(self.device(), true)?];
+        let download = Operation::Download { to: to.range.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
+        // SAFETY: as above.
+        unsafe { self.enqueue(caller("download"), &used, download) }
+    }
+
+    /// Copies device memory to device memory: `cudaMemcpyAsync`.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    #[track_caller]
+    pub fn copy<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToDevice<T>) -> Result<()> {
+        let (from, to) = (from.part(), to.part());
+        same_len(from.len, to.len)?;
+        let used = [from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?];
+        let copy = Operation::OnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
+        // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
+        unsafe { self.enqueue(caller("copy"), &used, copy) }
+    }
+
+    /// Sets every element to `value`: `cudaMemsetAsync`, of elements of any size.
+    ///
+    /// # Errors
+    /// As [`upload`](Self::upload).
+    #[track_caller]
+    pub fn fill<T: Pod>(&self, to: impl ToDevice<T>, value: T) -> Result<()> {
+        let to = to.part();
+        let used = [to.used::<T>(self.device(), true)?];
+        let pattern = bytemuck::bytes_of(&value);
+        let count = if pattern.is_empty() { 0 } else { to.len };
+        // SAFETY: the range was checked; it begins whole elements after an allocation's start, which is aligned to 256 bytes.
+        unsafe { self.enqueue(caller("fill"), &used, Operation::Fill { to: to.ptr, pattern, count }) }
+    }
+
+    /// Copies a rectangle of page-locked memory to the device: `cudaMemcpy2DAsync`.
+    ///
+    /// ```
+    /// use thalweg::streams::Rectangle;
+    /// use thalweg::{Device, DeviceBuf, PinnedBuf, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::default());
+    /// let image: Vec<u8> = (0..12).collect(); // 3 rows of 4
+    /// let image = PinnedBuf::from_slice(&device, &image)?;
+    /// let mut tile = DeviceBuf::<u8>::zeroed(&device, 4)?;
+    /// let two_by_two = Rectangle { width: 2, height: 2, from_pitch: 4, to_pitch: 2 };
+    /// Stream::new(&device)?.upload_2d(image.slice(1..)?, &mut tile, two_by_two)?;
+    /// assert_eq!(tile.to_vec()?, [1, 2, 5, 6]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A pitch is less than the width, or a side has fewer elements than the rectangle takes; else as
+    /// [`upload`](Self::upload).
+    #[track_caller]
+    pub fn upload_2d<T: Pod>(
+        &self,
+        from: impl FromHost<T>,
+        to: impl ToDevice<T>,
+        rectangle: Rectangle,
+    ) -> Result<()> {
+        let (from, to) = (from.part(), to.part());
+        let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
+        let (from_used, to_used) = (from.used(self.device(), false)?, to.used::<T>(self.device(), true)?);
+        let between = RowsBetween::HostAndDevice { to: to.ptr, from: from.range.ptr() };
+        let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
+        // SAFETY: both ranges were checked, and have the rectangle's rows.
+        unsafe { self.enqueue(caller("upload_2d"), &used, Operation::Rows(rectangle.raw::<T>(between))) }
+    }
+
+    /// Copies a rectangle of device memory to page-locked memory: `cudaMemcpy2DAsync`.
+    ///
+    /// # Errors
+    /// As [`upload_2d`](Self::upload_2d).
+    #[track_caller]
+    pub fn download_2d<T: Pod>(
+        &self,
+        from: impl FromDevice<T>,
+        to: impl ToHost<T>,
+        rectangle: Rectangle,
+    ) -> Result<()> {
+        let (from, to) = (from.part(), to.part());
+        let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
+        let (from_used, to_used) = (from.used::<T>(self.device(), false)?, to.used(self.device(), true)?);
+        let between = RowsBetween::DeviceAndHost { to: to.range.ptr(), from: from.ptr };
+        let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
+        // SAFETY: as above.
+        unsafe { self.enqueue(caller("download_2d"), &used, Operation::Rows(rectangle.raw::<T>(between))) }
+    }
+
+    /// Copies a rectangle of device memory to device memory: `cudaMemcpy2DAsync`.
+    ///
+    /// # Errors
+    /// As [`upload_2d`](Self::upload_2d).
+    #[track_caller]
+    pub fn copy_2d<T: Pod>(
+        &self,
+        from: impl FromDevice<T>,
+        to: impl ToDevice<T>,
+        rectangle: Rectangle,
+    ) -> Result<()> {
+        let (from, to) = (from.part(), to.part());
+        let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
+        let (from_used, to_used) =
+            (from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?);
+        let between = RowsBetween::OnDevice { to: to.ptr, from: from.ptr };
+        let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
+        // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
+        unsafe { self.enqueue(caller("copy_2d"), &used, Operation::Rows(rectangle.raw::<T>(between))) }
+    }
+
+    /// From now on, the event stands for everything enqueued here so far: `cudaEventRecord`.
+    ///
+    /// # Errors
+    /// The event is of another device, or the driver refuses.
+    #[track_caller]
+    pub fn record(&self, event: &Event) -> Result<()> {
+        event.record(&self.core, caller("record"))
+    }
+
+    /// What is enqueued here from now on comes after the event: `cudaStreamWaitEvent`. The host does not wait.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    #[track_caller]
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        event.wait(&self.core, caller("wait"))
+    }
+
+    /// What is enqueued here from now on comes after everything that is on the other stream: PyTorch's `wait_stream`.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    #[track_caller]
+    pub fn wait_stream(&self, other: &Self) -> Result<()> {
+        let event = Event::new(other.device())?;
+        event.record(&other.core, caller("record"))?;
+        event.wait(&self.core, caller("wait_stream"))
+    }
+
+    /// Whether everything enqueued so far is complete: `cudaStreamQuery`.
+    ///
+    /// # Errors
+    /// Something has failed.
+    pub fn query(&self) -> Result<bool> {
+        self.device().driver().poll();
+        self.core.query()
+    }
+
+    /// Waits on the host until everything enqueued so far is complete, and callbacks of [`then`](Self::then) have returned:
+    /// `cudaStreamSynchronize`.
+    ///
+    /// # Errors
+    /// What has failed since the last synchronisation, on the device or in a callback. The calling thread may not wait, since it
+    /// runs a function of [`host`](Self::host).
+    pub fn synchronize(&self) -> Result<()> {
+        self.core.synchronize()
+    }
+
+    /// # Safety
+    /// As [`StreamCore::enqueue`].
+    pub(super) unsafe fn enqueue(
+        &self,
+        caller: Caller,
+        used: &[Used],
+        operation: Operation<'_>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.core.enqueue(caller, used, self.checked, operation) }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("device", self.device())
+            .field("kind", &self.core.kind)
+            .field("priority", &self.core.level)
+            .field("checked", &self.checked)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    /// The priorities that streams can have, from the most urgent to the least: `cudaDeviceGetStreamPriorityRange`.
+    pub fn priorities(&self) -> RangeInclusive<i32> {
+        let (least, greatest) = self.driver().info().priorities;
+        greatest..=least
+    }
+
+    /// Waits on the host for everything on the device: `cudaDeviceSynchronize`.
+    ///
+    /// # Errors
+    /// The calling thread may not wait. What has failed in a [`Stream`], the stream's own next synchronisation reports, but for
+    /// what is beyond repair.
+    pub fn synchronize(&self) -> Result<()> {
+        let driver = self.driver();
+        driver.may_wait()?;
+        for stream in driver.registry().streams() {
+            let enqueued = stream.state().enqueued;
+            // It keeps what went wrong.
+            stream.wait_for(enqueued);
+        }
+        Ok(driver.synchronize_device()?)
+    }
+}
+
+/// The size of a copy of rows, all in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rectangle {
+    /// Elements of a row that are copied.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// From where one row begins in the source to where the next does.
+    pub from_pitch: usize,
+    /// Likewise in the destination.
+    pub to_pitch: usize,
+}
+
+impl Rectangle {
+    /// The bytes of the rows on each side, if they are all there.
+    fn rows<T>(self, from: usize, to: usize) -> Result<[RowBytes; 2]> {
+        let Self { width, height, from_pitch, to_pitch } = self;
+        let side = |side, pitch: usize, len: usize| {
+            let needed = match height.checked_sub(1) {
+                Some(before) if width > 0 => before.saturating_mul(pitch).saturating_add(width),
+                _ => 0,
+            };
+            if pitch < width || needed > len {
+                return Err(ErrorKind::Rectangle { side, width, height, pitch, len });
+            }
+            let element = size_of::<T>();
+            let count = if width * element == 0 { 0 } else { height };
+            Ok(RowBytes { width: width * element, pitch: pitch.saturating_mul(element), count })
+        };
+        Ok([side("source", from_pitch, from)?, side("destination", to_pitch, to)?])
+    }
+
+    fn raw<T>(self, between: RowsBetween) -> Rows {
+        let bytes = |elements: usize| elements.saturating_mul(size_of::<T>());
+        let Self { width, height, from_pitch, to_pitch } = self;
+        Rows {
+            between,
+            width: bytes(width),
+            height,
+            from_pitch: bytes(from_pitch),
+            to_pitch: bytes(to_pitch),
+        }
+    }
+}
+
+/// Rows of memory.
+#[derive(Clone, Copy)]
+struct RowBytes {
+    width: usize,
+    pitch: usize,
+    count: usize,
+}
+
+impl RowBytes {
+    /// Each row, of memory that begins with the first.
+    fn of(self, used: &Used) -> impl Iterator<Item = Used> {
+        let Self { width, pitch, count } = self;
+        let (used, start) = (used.clone(), used.bytes.start);
+        // Rows without a gap are one.
+        let (rows, width) = if pitch == width { (count.min(1), width * count) } else { (count, width) };
+        (0..rows).map(move |row| {
+            let start = start + (row * pitch) as u64;
+            Used { bytes: start..start + width as u64, ..used.clone() }
+        })
+    }
+}
+
+fn same_len(from: usize, to: usize) -> Result<()> {
+    if from == to { Ok(()) } else { Err(ErrorKind::CopyLength { from, to }.into()) }
+}

@@ -1,0 +1,253 @@
+//! [`Uses`]: which operations of streams use which bytes of an allocation, as long as the host has not waited for them.
+//!
+//! Two things follow. Memory is freed, and shown to the CPU, only after its operations; and an operation that nothing orders
+//! with an earlier one on the same bytes is refused, if one of them writes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::core::StreamCore;
+use super::progress::{Clock, Progress};
+use crate::error::{Place, Site, Touch};
+
+/// Some operation is to read it.
+const READS: u8 = 1;
+/// Some operation is to write it.
+const WRITES: u8 = 2;
+
+/// An operation as the user knows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    /// `upload`, or the kernel's name.
+    pub(super) what: &'static str,
+    pub(super) at: &'static Location<'static>,
+}
+
+impl Caller {
+    pub(crate) fn place(self) -> Place {
+        let site = Site { file: self.at.file(), line: self.at.line(), column: self.at.column() };
+        Place { operation: Some(self.what), site: Some(site), ..Place::default() }
+    }
+
+    pub(super) fn touch(self, writes: bool) -> Touch {
+        Touch { place: self.place(), writes }
+    }
+}
+
+/// One operation of a stream.
+#[derive(Debug, Clone)]
+pub(super) struct Use {
+    pub(super) progress: Arc<Progress>,
+    pub(super) number: u64,
+    /// It waits when it is dropped, so that whoever is gone has nothing pending.
+    pub(super) stream: Weak<StreamCore>,
+    pub(super) caller: Caller,
+    pub(super) write: bool,
+}
+
+impl Use {
+    fn is_over(&self) -> bool {
+        self.progress.has_reached(self.number)
+    }
+
+    /// Whether it comes before the next operation of a stream.
+    fn is_before(&self, next: &Self, clock: &Clock) -> bool {
+        self.is_over()
+            || Arc::ptr_eq(&self.progress, &next.progress)
+            || clock.covers(&self.progress, self.number)
+    }
+}
+
+/// An allocation that operations use.
+pub(crate) trait Memory: Send + Sync {
+    fn uses(&self) -> &Uses;
+    /// Whether the CPU has references to it.
+    fn is_on_host(&self) -> bool;
+    /// Whether it was left to the device.
+    fn is_poisoned(&self) -> bool;
+}
+
+/// Bytes that have the same uses.
+#[derive(Debug, Clone)]
+struct Segment {
+    end: u64,
+    uses: Vec<Use>,
+}
+
+/// The uses of one allocation, by address.
+#[derive(Debug, Default)]
+pub(crate) struct Uses {
+    /// What is in `segments`, to look at without the lock.
+    pending: AtomicU8,
+    segments: Mutex<BTreeMap<u64, Segment>>,
+}
+
+impl Uses {
+    /// Whether an operation may still write it.
+    #[inline]
+    pub(crate) fn is_written(&self) -> bool {
+        self.pending.load(Ordering::Acquire) & WRITES != 0
+    }
+
+    /// Whether an operation may still use it.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        self.pending.load(Ordering::Acquire) != 0
+    }
+
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, Segment>> {
+        // Nothing of the user's runs under the lock.
+        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a use of some bytes.
+    ///
+    /// # Errors
+    /// The earlier use that nothing orders with this one, if that `matters`.
+    pub(super) fn note(&self, bytes: Range<u64>, new: &Use, clock: &Clock, matters: bool) -> Result<(), Use> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut segments = self.locked();
+        split(&mut segments, bytes.start);
+        split(&mut segments, bytes.end);
+        let within = segments.range(bytes.clone()).flat_map(|(_, segment)| &segment.uses);
+        let conflicts = |earlier: &&Use| (earlier.write || new.write) && !earlier.is_before(new, clock);
+        if let Some(earlier) = within.clone().find(conflicts).filter(|_| matters) {
+            return Err(earlier.clone());
+        }
+        let mut covered = bytes.start;
+        let mut gaps = Vec::new();
+        for (&start, segment) in segments.range_mut(bytes.clone()) {
+            if covered < start {
+                gaps.push(covered..start);
+            }
+            covered = segment.end;
+            // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a
+            // read makes up for earlier reads.
+            segment.uses.retain(|earlier| {
+                !earlier.is_over() && !((new.write || !earlier.write) && earlier.is_before(new, clock))
+            });
+            segment.uses.push(new.clone());
+        }
+        if covered < bytes.end {
+            gaps.push(covered..bytes.end);
+        }
+        for gap in gaps {
+            segments.insert(gap.start, Segment { end: gap.end, uses: vec![new.clone()] });
+        }
+        self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
+        Ok(())
+    }
+
+    /// Forgets what is over.
+    fn prune(&self) {
+        let mut segments = self.locked();
+        let mut pending = 0;
+        segments.retain(|_, segment| {
+            segment.uses.retain(|earlier| !earlier.is_over());
+            for left in &segment.uses {
+                pending |= if left.write { WRITES } else { READS };
+            }
+            !segment.uses.is_empty()
+        });
+        self.pending.store(pending, Ordering::Release);
+    }
+
+    /// Waits on the host until no operation is left that writes it, or that uses it at all. `false` if that cannot be waited
+    /// for. What has gone wrong in a stream, the stream reports.
+    #[cold]
+    pub(crate) fn settle(&self, writes_only: bool) -> bool {
+        self.prune();
+        let mut last: Vec<Use> = Vec::new();
+        for left in self.locked().values().flat_map(|segment| &segment.uses) {
+            if writes_only && !left.write {
+                continue;
+            }
+            match last.iter_mut().find(|known| Arc::ptr_eq(&known.progress, &left.progress)) {
+                Some(known) => known.number = known.number.max(left.number),
+                None => last.push(left.clone()),
+            }
+        }
+        let settled = last.iter().all(|left| match left.stream.upgrade() {
+            Some(stream) => stream.wait_for(left.number),
+            None => left.is_over(),
+        });
+        self.prune();
+        settled
+    }
+}
+
+/// Makes `at` the border of two segments, if it lies within one.
+fn split(segments: &mut BTreeMap<u64, Segment>, at: u64) {
+    let before = segments.range_mut(..at).next_back();
+    if let Some((_, segment)) = before.filter(|(_, segment)| at < segment.end) {
+        let rest = segment.clone();
+        segment.end = at;
+        segments.insert(at, rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
+        let caller = Caller { what: "test", at: Location::caller() };
+        Use { progress: Arc::clone(progress), number, stream: Weak::new(), caller, write }
+    }
+
+    #[test]
+    fn what_nothing_orders_is_refused() {
+        let [one, other] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let (uses, none) = (Uses::default(), Clock::default());
+        uses.note(0..64, &operation(&one, 1, true), &none, true).expect("the first");
+        uses.note(0..8, &operation(&one, 2, false), &none, true).expect("the same stream");
+        let earlier = uses.note(60..70, &operation(&other, 1, false), &none, true).unwrap_err();
+        assert!(earlier.write && earlier.number == 1);
+        uses.note(64..70, &operation(&other, 2, true), &none, true).expect("other bytes");
+        let mut waited = Clock::default();
+        waited.advance(&one, 1);
+        uses.note(8..64, &operation(&other, 3, true), &waited, true).expect("it has waited");
+        let earlier = uses.note(0..1, &operation(&other, 4, true), &waited, true).unwrap_err();
+        assert!(!earlier.write && earlier.number == 2);
+        one.reached(2);
+        uses.note(0..1, &operation(&other, 4, true), &none, true).expect("that is over");
+        assert!(uses.is_written());
+        assert!(!uses.settle(false), "the stream is not there to wait for");
+        other.reached(4);
+        assert!(uses.settle(false) && !uses.is_used());
+    }
+
+    /// Or else a loop that the host does not wait for would remember all of its turns.
+    #[test]
+    fn what_comes_before_a_write_is_forgotten() {
+        let [up, math] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
+        for turn in 1..1000 {
+            uses.note(0..1024, &operation(&up, turn, true), &of_up, true).expect("in order");
+            of_math.advance(&up, turn);
+            uses.note(0..512, &operation(&math, turn, false), &of_math, true).expect("in order");
+            of_up.advance(&math, turn);
+        }
+        let segments = uses.locked();
+        assert!(segments.len() <= 2 && segments.values().all(|segment| segment.uses.len() <= 2));
+    }
+
+    /// What is not checked is remembered all the same: it must be waited for.
+    #[test]
+    fn what_does_not_matter_is_kept() {
+        let [one, other] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let (uses, none) = (Uses::default(), Clock::default());
+        uses.note(0..64, &operation(&one, 1, true), &none, false).expect("the first");
+        uses.note(0..64, &operation(&other, 1, true), &none, false).expect("not checked");
+        other.reached(1);
+        assert!(!uses.settle(false));
+        one.reached(1);
+        assert!(uses.settle(false));
+    }
+}
