@@ -460,6 +460,20 @@ CUresult cuMemFreeHost(void *memory) {
     return done(code, "cuMemFreeHost %s", name);
 }
 
+CUresult cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags) {
+    begin();
+    CUresult code = ready(__func__);
+    if (!code && (!memory || !bytes)) code = INVALID_VALUE;
+    return done(code, "cuMemHostRegister %zu flags=%u", bytes, flags);
+}
+
+CUresult cuMemHostUnregister(void *memory) {
+    begin();
+    CUresult code = ready(__func__);
+    if (!code && !memory) code = INVALID_VALUE;
+    return done(code, "cuMemHostUnregister");
+}
+
 /* --- streams and events --- */
 
 CUresult cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
@@ -516,6 +530,16 @@ CUresult cuStreamSynchronize(Object *stream) {
         object->late = NULL;
     }
     return done(code, "cuStreamSynchronize %s", NAME('s', stream));
+}
+
+CUresult cuStreamQuery(Object *stream) {
+    begin();
+    return done(with(__func__, 's', stream), "cuStreamQuery %s", NAME('s', stream));
+}
+
+CUresult cuCtxSynchronize(void) {
+    begin();
+    return done(ready(__func__), "cuCtxSynchronize");
 }
 
 CUresult cuStreamWaitEvent(Object *stream, Object *event, unsigned flags) {
@@ -660,6 +684,35 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, Object *
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, Object *stream) {
     begin();
     return copy(__func__, 'd', (uintptr_t)to, 'd', (uintptr_t)from, bytes, stream);
+}
+
+typedef struct {
+    size_t x, y;
+    int type; /* 1 on the host, 2 on the device */
+    void *host;
+    CUdeviceptr device;
+    void *array;
+    size_t pitch;
+} Side;
+
+typedef struct { Side from, to; size_t width, height; } Copy2D;
+
+CUresult cuMemcpy2DAsync_v2(const Copy2D *it, Object *stream) {
+    begin();
+    CUresult code = with(__func__, 's', stream);
+    const Side *sides[] = {&it->from, &it->to};
+    char *at[2];
+    for (int i = 0; i < 2; i++) {
+        int on_host = sides[i]->type == 1;
+        uintptr_t start = on_host ? (uintptr_t)sides[i]->host : sides[i]->device;
+        size_t bytes = sides[i]->pitch * (it->height - 1) + it->width;
+        if (!code && (sides[i]->pitch < it->width || !holding(on_host ? 'h' : 'd', start, bytes)))
+            code = INVALID_VALUE;
+        at[i] = (char *)start;
+    }
+    for (size_t row = 0; !code && row < it->height; row++)
+        memcpy(at[1] + row * it->to.pitch, at[0] + row * it->from.pitch, it->width);
+    return done(code, "cuMemcpy2DAsync %zux%zu %s", it->width, it->height, NAME('s', stream));
 }
 
 /* `count` words of `word` bytes, each `pitch` bytes after the one before. */

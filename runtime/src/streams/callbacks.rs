@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::mpsc::SendError;
+use std::sync::{Arc, Weak};
 
 use super::core::{Outstanding, StreamCore, caller};
 use super::operation::Operation;
 use super::progress::Clock;
+use super::registry::{Callbacks, Message};
 use super::stream::Stream;
 use super::uses::Caller;
 use crate::driver::HostJob;
@@ -44,12 +46,13 @@ impl Stream {
     #[track_caller]
     pub fn then(&self, callback: impl FnOnce(Arrived) + Send + 'static) -> Result<()> {
         let at = caller("then");
-        let queue = self.device().driver().registry().callbacks()?;
+        let driver = self.device().driver();
+        let queue = driver.registry().callbacks()?;
         let core = &self.core;
         core.callbacks.issue();
         let pending = Pending {
             callback: Some(Box::new(callback)),
-            queue,
+            queue: queue.clone(),
             // What comes before is over when it is called.
             before: core.now(&core.state()),
             outstanding: Arc::clone(&core.callbacks),
@@ -58,7 +61,11 @@ impl Stream {
         };
         let signal = Operation::Signal(Box::new(move || pending.call(Ok(()))));
         // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
-        unsafe { self.enqueue(at, &[], signal) }
+        unsafe { self.enqueue(at, &[], signal) }?;
+        if !driver.polls() {
+            let _ = queue.send(Message::Expect(Arc::downgrade(core), core.state().enqueued));
+        }
+        Ok(())
     }
 
     /// Calls a function once everything enqueued so far is complete; the stream goes on when it has returned:
@@ -106,13 +113,13 @@ impl Stream {
 /// it would have been called.
 struct Elsewhere {
     held: Option<Box<dyn FnOnce() + Send>>,
-    queue: mpsc::Sender<HostJob>,
+    queue: Callbacks,
 }
 
 impl Drop for Elsewhere {
     fn drop(&mut self) {
         if let Some(function) = self.held.take() {
-            let dropped = self.queue.send(Box::new(move || drop(function)));
+            let dropped = self.queue.send(Message::Do(Box::new(move || drop(function))));
             contain(|| drop(dropped));
         }
     }
@@ -121,7 +128,7 @@ impl Drop for Elsewhere {
 /// A callback on its way. It is handed on once: when the stream gets there, or when it is certain that it will not.
 struct Pending {
     callback: Option<Box<dyn FnOnce(Arrived) + Send>>,
-    queue: mpsc::Sender<HostJob>,
+    queue: Callbacks,
     before: Clock,
     outstanding: Arc<Outstanding>,
     stream: Weak<StreamCore>,
@@ -139,11 +146,11 @@ impl Pending {
             self.before.is_over();
         }
         let (stream, outstanding, at) = (self.stream.clone(), Arc::clone(&self.outstanding), self.at);
-        let job = Box::new(move || {
+        let job: HostJob = Box::new(move || {
             report(&stream, at, catch_unwind(AssertUnwindSafe(|| callback(arrived))));
             outstanding.is_over();
         });
-        if let Err(mpsc::SendError(job)) = self.queue.send(job) {
+        if let Err(SendError(job)) = self.queue.send(Message::Do(job)) {
             // The device is gone.
             contain(|| drop(job));
             self.outstanding.is_over();

@@ -81,6 +81,11 @@ impl Capturing {
         }
     }
 
+    /// The nodes so far.
+    pub(super) fn len(&self) -> usize {
+        Captured::locked(&self.into).memory.len()
+    }
+
     /// Whether the graph is captured.
     pub(super) fn is_done(&self) -> bool {
         Captured::locked(&self.into).done
@@ -96,6 +101,7 @@ impl Capturing {
     pub(super) unsafe fn record(
         &mut self,
         caller: Caller,
+        tag: Tag,
         used: &[Used],
         checked: bool,
         operation: Operation<'_>,
@@ -125,7 +131,6 @@ impl Capturing {
                 return Err(ErrorKind::NotInGraph { operation: caller.what }.into());
             }
         };
-        let tag = Tag { pipeline: 0, operation: captured.memory.len() as u32, chunk: 0 };
         let node = captured.nodes.push(tag, &self.after, work);
         captured.bodies.extend(bodies);
         captured.memory.push(Node { caller, used: used.to_vec(), before });

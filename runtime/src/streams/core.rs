@@ -128,11 +128,12 @@ impl StreamCore {
         operation: Operation<'_>,
     ) -> Result<()> {
         self.check_thread()?;
-        let _legacy = self.kind.is_legacy().then(|| self.device.driver().registry().legacy());
+        let _legacy = self.legacy();
         let mut state = self.state();
         if let Some(capturing) = state.capturing() {
+            let tag = self.device.driver().registry().tag(caller, capturing.len() as u64);
             // SAFETY: the caller's promise.
-            return unsafe { capturing.record(caller, memory, checked, operation) };
+            return unsafe { capturing.record(caller, tag, memory, checked, operation) };
         }
         self.join_legacy(&mut state);
         state.enqueued += 1;
@@ -155,8 +156,13 @@ impl StreamCore {
         enqueued.map_err(|error| self.explain(error, Some(caller)))
     }
 
+    /// Keeps others from streams of the null stream's kind, if it is one.
+    pub(super) fn legacy(&self) -> Option<MutexGuard<'_, ()>> {
+        self.kind.is_legacy().then(|| self.device.driver().registry().legacy())
+    }
+
     /// What a stream of the null stream's kind comes after without a word.
-    fn join_legacy(&self, state: &mut State) {
+    pub(super) fn join_legacy(&self, state: &mut State) {
         if !self.kind.is_legacy() {
             return;
         }

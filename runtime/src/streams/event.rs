@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::capture::Capturing;
-use super::core::StreamCore;
+use super::core::{Kind, StreamCore};
 use super::progress::Clock;
 use super::registry;
 use crate::device::Device;
@@ -144,10 +144,16 @@ impl Event {
         // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
         let mut recorded = self.recorded();
         let registry = self.device.driver().registry();
+        let _legacy = stream.legacy();
         let mut state = stream.state();
         if let Some(capturing) = state.capturing() {
             *recorded = Recorded::Captured(capturing.clone());
             return Ok(());
+        }
+        // A blocking stream was made to wait when something was enqueued on the null stream. Whether the null stream waits
+        // before it records, CUDA's manual does not say.
+        if stream.kind != Kind::Null {
+            stream.join_legacy(&mut state);
         }
         state.enqueued += 1;
         let tag = registry.tag(at, state.enqueued);

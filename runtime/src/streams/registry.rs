@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use super::core::{Kind, StreamCore};
 use super::uses::{Caller, Memory};
@@ -32,7 +33,19 @@ pub(crate) struct Registry {
     /// By where it begins.
     memory: Mutex<BTreeMap<u64, Allocation>>,
     callers: Mutex<Callers>,
-    callbacks: Mutex<Option<mpsc::Sender<HostJob>>>,
+    callbacks: Mutex<Option<Callbacks>>,
+}
+
+/// The thread for callbacks.
+pub(super) type Callbacks = mpsc::Sender<Message>;
+
+/// What that thread is told.
+pub(super) enum Message {
+    /// To be done now.
+    Do(HostJob),
+    /// Something is to be done when the stream has carried out so many operations. Of a device that gets on while somebody waits
+    /// for it, somebody must.
+    Expect(Weak<StreamCore>, u64),
 }
 
 /// Its bytes, and who has it.
@@ -109,18 +122,13 @@ impl Registry {
 
     /// Has the thread for callbacks do something: one thing after another.
     pub(crate) fn call_back(&self, job: HostJob) -> Result<()> {
-        let mut callbacks = locked(&self.callbacks);
-        let sender = match &*callbacks {
-            Some(sender) => sender,
-            None => callbacks.insert(start_thread()?),
-        };
-        // The thread ends when this sender is dropped.
-        let _ = sender.send(job);
+        // The thread ends when the last sender is dropped.
+        let _ = self.callbacks()?.send(Message::Do(job));
         Ok(())
     }
 
     /// Where callbacks are sent to.
-    pub(super) fn callbacks(&self) -> Result<mpsc::Sender<HostJob>> {
+    pub(super) fn callbacks(&self) -> Result<Callbacks> {
         let mut callbacks = locked(&self.callbacks);
         match &*callbacks {
             Some(sender) => Ok(sender.clone()),
@@ -129,11 +137,29 @@ impl Registry {
     }
 }
 
-fn start_thread() -> Result<mpsc::Sender<HostJob>> {
-    let (sender, jobs) = mpsc::channel::<HostJob>();
+/// How long nobody waits for a device before the thread for callbacks does. A program that waits itself is not interfered with:
+/// it runs the same each time.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+fn start_thread() -> Result<Callbacks> {
+    let (sender, messages) = mpsc::channel();
     let work = move || {
         CALLBACK.set(true);
-        jobs.iter().for_each(contain);
+        let mut expected: Vec<(Weak<StreamCore>, u64)> = Vec::new();
+        loop {
+            let patience = if expected.is_empty() { Duration::MAX } else { PATIENCE };
+            match messages.recv_timeout(patience) {
+                Ok(Message::Do(job)) => contain(job),
+                Ok(Message::Expect(stream, number)) => expected.push((stream, number)),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    for (stream, number) in expected.drain(..) {
+                        // It keeps what goes wrong.
+                        let _ = stream.upgrade().map(|stream| stream.wait_for(number));
+                    }
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+        }
     };
     let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
     thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;

@@ -1,0 +1,51 @@
+//! Streams, events and the rest by hand: what each does, on the simulated device and, where that is asked for, on a GPU.
+
+mod basics;
+mod callbacks;
+mod copies;
+mod graphs;
+mod kinds;
+mod lifetimes;
+mod planted;
+
+use std::sync::{Mutex, OnceLock};
+
+use thalweg::{Device, ErrorKind, Spec};
+
+fn simulated() -> Device {
+    Device::simulated(Spec::h200())
+}
+
+/// The first GPU, once for all tests.
+fn gpu() -> Device {
+    static GPU: OnceLock<Mutex<Device>> = OnceLock::new();
+    GPU.get_or_init(|| Mutex::new(Device::cuda(0).expect("a CUDA device"))).lock().expect("no panic").clone()
+}
+
+/// A test of each device: `on_both!(name, function)`, where the function takes the device.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod on_the_simulated_device {
+            $(#[test]
+            fn $name() {
+                super::$name(&$crate::simulated());
+            })*
+        }
+        mod on_a_gpu {
+            $(#[test]
+            #[ignore = "needs a CUDA device"]
+            fn $name() {
+                super::$name(&$crate::gpu());
+            })*
+        }
+    };
+}
+use on_both;
+
+/// The error of a race, and nothing else.
+#[track_caller]
+fn is_race<T: std::fmt::Debug>(result: thalweg::Result<T>) -> String {
+    let error = result.expect_err("it is a race");
+    assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{error}");
+    error.to_string()
+}
