@@ -120,7 +120,10 @@ impl HostPart {
     /// As memory that an operation on a device uses.
     pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
         let core: &Arc<PinnedCore> = self.range.shared();
-        device.check_stream("PinnedBuf", core.device())?;
+        // A GPU's page-locked memory is portable: every GPU of the process may copy it.
+        if device.is_simulated() || core.device().is_simulated() {
+            device.check_stream("PinnedBuf", core.device())?;
+        }
         check(&**core, "PinnedBuf")?;
         let start = self.range.device_ptr().0;
         Ok(Used { memory: Arc::clone(core) as _, bytes: start..start + self.range.bytes() as u64, write })

@@ -108,7 +108,7 @@ impl Stream {
         Self { core: Arc::clone(&self.core), checked: false }
     }
 
-    /// Copies page-locked memory to the device: `cudaMemcpyAsync`.
+    /// Copies page-locked memory to the device: `cudaMemcpyAsync`. The memory may be another GPU's.
     ///
     /// # Errors
     /// They are not as long as each other, of another device, or poisoned; nothing orders it with an earlier operation on the

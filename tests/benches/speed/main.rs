@@ -10,6 +10,7 @@
 //! alternating runs.
 
 mod auto;
+mod by_hand;
 mod cpp;
 mod frames;
 mod measure;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 use thalweg::prelude::*;
 
+use crate::by_hand;
 use crate::cpp::{Cpp, Way};
 use crate::measure::{Contender, Data, Effort, Output, Sample, measure, quantile};
 use crate::pipelines::{Step, StepAuto, StepBySlot, StepMapped};
@@ -101,6 +102,8 @@ pub fn small(device: &Device, cpp: Option<&Cpp>, effort: Effort) -> Result<Value
     }
     contenders.push(cudarc(true, CHUNK, DEPTH, 1));
     contenders.push(cudarc(false, CHUNK, DEPTH, 1));
+    contenders.push(by_hand::by_stage(device, true, CHUNK, DEPTH, 1)?);
+    contenders.push(by_hand::by_stage(device, false, CHUNK, DEPTH, 1)?);
     let (mut stage, mut slot) =
         (Step::options(device).chunk(CHUNK).build()?, StepBySlot::options(device).chunk(CHUNK).build()?);
     let (mut stage_graph, mut slot_graph) = (

@@ -1,6 +1,7 @@
 //! Streams, events and the rest by hand: what each does, on the simulated device and, where that is asked for, on a GPU.
 
 mod basics;
+mod book;
 mod callbacks;
 mod copies;
 mod graphs;
