@@ -24,8 +24,7 @@ fn refused(device: &Device) -> Option<u32> {
 #[test]
 fn two_for_one_call() -> Result<()> {
     let device = Device::simulated(Spec::default());
-    let both =
-        [0, 1].map(|_| device.inject(Fault::nth(DriverCall::Allocate, 1, Effect::Refused)).unwrap());
+    let both = [0, 1].map(|_| device.inject(Fault::nth(DriverCall::Allocate, 1, Effect::Refused)).unwrap());
     assert_eq!(refused(&device), None);
     assert!(refused(&device).is_some());
     assert_eq!(both.each_ref().map(|fault| fault.struck()), [true, false]);

@@ -272,7 +272,7 @@ impl Call<'_, '_> {
             (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
             pipeline.paces = pace::paces(plan, &timed);
         }
-        Ok(pipeline.timeline(report, purpose, &timed))
+        Ok(pipeline.timeline(report, purpose, &timed, &hosts))
     }
 
     /// Works out what a run would take.
@@ -306,7 +306,7 @@ impl Call<'_, '_> {
         report.simulated = true;
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
-        Ok(self.pipeline.timeline(report, Purpose::Predict, &model.finish()))
+        Ok(self.pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.hosts))
     }
 
     /// What is known of a run before it is over.

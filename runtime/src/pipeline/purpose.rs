@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::Pipeline;
 use super::profile::{Profiler, Timed};
 use crate::driver::DriverResult;
+use crate::memory::{HostMemory, HostSource};
+use crate::plan::{OperationKind, OperationPlan};
 use crate::report::Report;
 use crate::sim::Spec;
 use crate::timeline::{Row, Span, Timeline, nanos};
@@ -27,8 +29,14 @@ impl Pipeline {
         Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), began)
     }
 
-    /// The timeline of a run whose report is this.
-    pub(super) fn timeline(&self, report: Report, purpose: Purpose, timed: &[Timed]) -> Timeline {
+    /// The timeline of a run whose report is this, with these arguments.
+    pub(super) fn timeline(
+        &self,
+        report: Report,
+        purpose: Purpose,
+        timed: &[Timed],
+        hosts: &[HostSource<'_>],
+    ) -> Timeline {
         let mut timeline = Timeline {
             plan: self.plan,
             predicted: purpose == Purpose::Predict,
@@ -58,6 +66,8 @@ impl Pipeline {
                 });
             }
         }
+        let staged: Vec<_> =
+            self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
         // What a copy's end is noted by comes a little after it.
         let over = timeline.report.time;
         for timed in timed {
@@ -69,6 +79,7 @@ impl Pipeline {
                 engine: timed.what.engine,
                 bytes: timed.what.bytes,
                 blocks: timed.what.blocks,
+                staged: staged[timed.tag.operation as usize],
                 enqueued: nanos(timed.enqueued),
                 start: nanos(timed.start).min(over),
                 end: nanos(timed.end).min(over),
@@ -76,5 +87,16 @@ impl Pipeline {
         }
         timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
         timeline
+    }
+}
+
+/// Whether an operation copies from or to ordinary memory. Of a page-locked argument the CPU makes up what lies beyond its ends,
+/// which is not what a run waits for.
+fn is_staged(operation: &OperationPlan, hosts: &[HostSource<'_>]) -> bool {
+    match operation.kind {
+        OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+            hosts.get(host).is_some_and(|source| matches!(source.memory, HostMemory::Pageable(_)))
+        }
+        _ => false,
     }
 }

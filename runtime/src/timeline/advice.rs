@@ -38,7 +38,7 @@ impl Timeline {
         match cause {
             Cause::PageableSource => {
                 let rate = report.bytes_staged as f64 / self.time().as_secs_f64().max(f64::MIN_POSITIVE);
-                let names = self.copied_hosts();
+                let names = self.staged_hosts();
                 let what = format!("{names} in ordinary memory, staged by the CPU at {}", gbs(rate));
                 (what, "use a `PinnedBuf`".to_owned())
             }
@@ -46,7 +46,7 @@ impl Timeline {
                 let (rate, thread) = (self.spec.host_memcpy, self.spec.thread_memcpy);
                 let what = format!(
                     "{} staged by the CPU, which copies at {}, a thread at {}",
-                    self.copied_hosts(),
+                    self.staged_hosts(),
                     gbs(rate),
                     gbs(thread)
                 );
@@ -115,10 +115,23 @@ impl Timeline {
         }
     }
 
-    /// The arguments that are copied.
-    fn copied_hosts(&self) -> String {
-        let mut names: Vec<_> = self.plan.hosts.iter().map(|host| format!("`{}`", host.name)).collect();
-        names.dedup();
+    /// What is staged: the arguments, or what is the whole run's if that is more.
+    fn staged_hosts(&self) -> String {
+        let in_chunks = self.bytes_of_staged_spans();
+        if self.report.bytes_staged.saturating_sub(in_chunks) > in_chunks {
+            return "what the run shares is".to_owned();
+        }
+        let is_staged = |host: usize| {
+            let mut staged = self.spans.iter().filter(|span| span.staged);
+            staged.any(|span| match self.plan.operations[span.operation].kind {
+                OperationKind::Upload { host: of, .. } | OperationKind::Download { host: of, .. } => {
+                    of == host
+                }
+                _ => false,
+            })
+        };
+        let hosts = self.plan.hosts.iter().enumerate().filter(|(host, _)| is_staged(*host));
+        let names: Vec<_> = hosts.map(|(_, host)| format!("`{}`", host.name)).collect();
         match names.len() {
             0 | 1 => format!("{} is", names.concat()),
             _ => format!("{} are", names.join(", ")),

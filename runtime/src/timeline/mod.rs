@@ -85,6 +85,8 @@ pub struct Span {
     pub bytes: u64,
     /// Blocks of a launch; 0 of anything else.
     pub blocks: u64,
+    /// Whether it copies from or to ordinary memory, so that the CPU has a part in it.
+    pub staged: bool,
     /// When the host had enqueued it.
     pub enqueued: Duration,
     /// When the engine began.

@@ -78,6 +78,7 @@ pub(super) fn span(operation: usize, chunk: usize, row: usize, at: Range<u64>) -
         engine,
         bytes: if operation == 2 { 3_000_000 } else { 1_000_000 },
         blocks: if operation == 2 { 1024 } else { 0 },
+        staged: false,
         enqueued: Duration::from_micros(chunk as u64),
         start: Duration::from_micros(at.start),
         end: Duration::from_micros(at.end),
