@@ -70,7 +70,7 @@ impl Call<'_, '_> {
             None => {
                 let stages = self.make_room(chunk, &mut cut)?;
                 if self.purpose == Purpose::Predict {
-                    return self.predict(cut, body);
+                    return self.predict(cut, stages, body);
                 }
                 watch.is_cut(cut.chunks(), self.pipeline.depth);
                 self.enqueue(cut, stages, body, watch)?
@@ -276,12 +276,14 @@ impl Call<'_, '_> {
     }
 
     /// Works out what a run would take.
-    fn predict(self, cut: Cut, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+    fn predict(self, cut: Cut, stages: bool, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
         let pipeline = &*self.pipeline;
         let plan = pipeline.plan;
-        let (slots, graph) = (pipeline.depth.min(cut.chunks()), pipeline.graphs.is_some());
+        let slots = pipeline.depth.min(cut.chunks());
+        let graph = pipeline.graphs.is_some() && slots > 0 && !pipeline.device.driver().is_synchronous();
+        let cover = graph.then(|| Cover::new(plan, stages));
         watch::calibrated(&pipeline.device);
-        let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, graph, &pipeline.paces);
+        let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, cover, &pipeline.paces);
         let mut totals = Totals::default();
         for shared in &self.shared {
             shared.work_out(&mut model, &mut totals, Direction::In);

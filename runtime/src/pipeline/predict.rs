@@ -3,6 +3,9 @@
 //! The loop that enqueues a run's chunks enqueues into this. What comes of it is simulated with the device's calibration, by
 //! the simulated device's own clockwork, but nothing is copied and no kernel runs.
 
+mod graphs;
+
+use super::graph::Cover;
 use super::pace::Pace;
 use super::queue::What;
 use super::streams::Streams;
@@ -11,12 +14,16 @@ use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::plan::{OperationKind, Plan};
 use crate::sim::forecast::{Demand, Done, Forecast};
 use crate::timeline::Engine;
+use graphs::{Graphs, Step};
 
 /// A run that is worked out.
 pub(super) struct Model {
     forecast: Forecast,
+    plan: &'static Plan,
     /// The pipeline's, by number.
     streams: Vec<RawStream>,
+    /// Likewise.
+    priorities: Vec<i32>,
     events: Vec<RawEvent>,
     /// What was enqueued, in order.
     enqueued: Vec<Enqueued>,
@@ -26,8 +33,8 @@ pub(super) struct Model {
     threads: bool,
     /// What enqueuing a copy costs the host, a launch, and recording an event or waiting for one.
     costs: [Nanos; 3],
-    /// In graph mode, what launching a chunk's graph costs.
-    graph: Option<Nanos>,
+    /// In graph mode.
+    graphs: Option<Graphs>,
     /// What kernels and functions have shown in a profile, by operation.
     paces: Vec<Option<Pace>>,
     slots: usize,
@@ -54,52 +61,119 @@ struct Staged {
     copied: RawEvent,
     /// To be copied out of it yet, by the host.
     owes: f64,
+    /// Whether the device may be using it, in graph mode.
+    in_flight: bool,
 }
 
 impl Model {
-    /// `slots`: those of the run.
+    /// `slots`: those of the run. `cover`: what its graphs cover, if it has graphs.
     pub(super) fn new(
         device: &Device,
-        plan: &Plan,
+        plan: &'static Plan,
         streams: &Streams,
         slots: usize,
-        graph: bool,
+        cover: Option<Cover>,
         paces: &[Option<Pace>],
     ) -> Self {
         let mut forecast = Forecast::new(device.calibration());
         let mut raw = vec![RawStream(0); streams.all().len()];
+        let mut priorities = vec![0; raw.len()];
         for (index, stream) in plan.streams.iter().enumerate() {
             let priority = stream.priority.level(device.driver().info().priorities);
             for slot in 0..if stream.per_slot { streams.slots() } else { 1 } {
-                raw[streams.number(index, slot)] = forecast.stream(priority);
+                let number = streams.number(index, slot);
+                (raw[number], priorities[number]) = (forecast.stream(priority), priority);
             }
         }
         let events = streams.events().iter().map(|_| forecast.event()).collect();
-        let [graph_launch, graph_update] = forecast.graph_costs();
         Self {
-            costs: if graph { [graph_update, graph_update, 0.0] } else { forecast.costs() },
-            graph: graph.then_some(graph_launch),
+            costs: forecast.costs(),
+            graphs: cover.map(|cover| Graphs::new(cover, &forecast, slots.max(1))),
             forecast,
+            plan,
             streams: raw,
+            priorities,
             events,
             enqueued: Vec::new(),
             lanes: plan.operations.iter().map(|_| None).collect(),
-            threads: device.driver().polls(),
+            threads: cover.is_none() && device.driver().polls(),
             paces: paces.to_vec(),
             slots: slots.max(1),
         }
     }
 
-    /// A chunk begins.
-    pub(super) fn begin_chunk(&mut self) {
-        self.forecast.host_works(self.graph.unwrap_or(0.0));
+    /// Whether it is of a run in graph mode.
+    pub(super) fn is_graph(&self) -> bool {
+        self.graphs.is_some()
+    }
+
+    /// Another chunk begins than the one before: what a graph ends before is launched.
+    pub(super) fn begin_chunk(&mut self, chunk: usize) -> DriverResult<()> {
+        if self.graphs.as_ref().is_some_and(Graphs::is_full) {
+            self.launch()?;
+        }
+        self.graphs.iter_mut().for_each(|graphs| graphs.begin(chunk));
+        Ok(())
+    }
+
+    /// In graph mode, launches what was recorded.
+    pub(super) fn launch(&mut self) -> DriverResult<()> {
+        let Some(graphs) = &mut self.graphs else { return Ok(()) };
+        let steps = graphs.launch(&mut self.forecast);
+        // What it costs was for the whole of it.
+        self.enqueue_together(steps, [0.0; 3])
+    }
+
+    /// Enqueues steps that come after everything launched in their lane before. `costs`: of each.
+    fn enqueue_together(&mut self, steps: Vec<Step>, costs: [Nanos; 3]) -> DriverResult<()> {
+        let Self { forecast, graphs: Some(graphs), enqueued, events, priorities, .. } = self else {
+            return Ok(());
+        };
+        let (mut begun, mut recorded) = (Vec::new(), vec![false; events.len()]);
+        let mut last = None;
+        for step in steps {
+            match step {
+                Step::Record { event, stream } => {
+                    let tag = crate::memory::NO_OPERATION;
+                    let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
+                    forecast.record(events[event], raw, tag, 0.0)?;
+                    recorded[event] = true;
+                }
+                // What is of another graph is ordered by the launches.
+                Step::Wait { event, .. } if !recorded[event] => {}
+                Step::Wait { event, stream } => {
+                    let tag = crate::memory::NO_OPERATION;
+                    let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
+                    forecast.wait(raw, events[event], tag, 0.0)?;
+                }
+                Step::Work { stream, tag, what, demand } => {
+                    let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
+                    let cost = costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
+                    let work = forecast.enqueue(raw, tag, demand, cost)?;
+                    enqueued.push(Enqueued { work, tag, stream, what });
+                    last = Some(tag);
+                }
+            }
+        }
+        match last {
+            Some(tag) => graphs.launched(forecast, &begun, tag),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn record(&mut self, event: usize, stream: usize, tag: Tag) -> DriverResult<()> {
+        if let Some(graphs) = &mut self.graphs {
+            graphs.push(Step::Record { event, stream });
+            return Ok(());
+        }
         self.forecast.record(self.events[event], self.streams[stream], tag, self.costs[2])
     }
 
     pub(super) fn wait(&mut self, stream: usize, event: usize, tag: Tag) -> DriverResult<()> {
+        if let Some(graphs) = &mut self.graphs {
+            graphs.push(Step::Wait { event, stream });
+            return Ok(());
+        }
         self.forecast.wait(self.streams[stream], self.events[event], tag, self.costs[2])
     }
 
@@ -141,11 +215,25 @@ impl Model {
         self.work(stream, tag, What::new(Engine::Host, 0), Demand::Signal)
     }
 
+    fn is_direct(&self, tag: Tag) -> bool {
+        self.plan.operations.get(tag.operation as usize).is_some_and(|operation| operation.kind.is_direct())
+    }
+
     fn pace(&self, tag: Tag) -> Option<Pace> {
         *self.paces.get(tag.operation as usize)?
     }
 
     fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand) -> DriverResult<()> {
+        let step = Step::Work { stream, tag, what, demand };
+        if self.is_graph() && self.is_direct(tag) {
+            // What no graph can hold goes between graphs.
+            self.launch()?;
+            return self.enqueue_together(vec![step], self.costs);
+        }
+        if let Some(graphs) = &mut self.graphs {
+            graphs.push(step);
+            return Ok(());
+        }
         let cost = self.costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
         let work = self.forecast.enqueue(self.streams[stream], tag, demand, cost)?;
         self.enqueued.push(Enqueued { work, tag, stream, what });
@@ -161,11 +249,19 @@ impl Model {
         let reads = what.engine == Engine::ToDevice;
         if !self.threads {
             // The host copies, and is busy with it.
-            self.forecast.host_waits(done)?;
+            let in_flight = std::mem::replace(&mut self.slot(lane, slot).in_flight, true);
+            match &self.graphs {
+                Some(graphs) if in_flight => graphs.settle(&mut self.forecast)?,
+                Some(_) => {}
+                None => self.forecast.host_waits(done)?,
+            }
             let owed = std::mem::replace(&mut self.slot(lane, slot).owes, if reads { 0.0 } else { bytes });
             self.forecast.host_copies(owed + if reads { bytes } else { 0.0 });
             self.copy(stream, tag, what)?;
-            return self.forecast.record(done, raw, tag, event_cost);
+            return match &self.graphs {
+                Some(_) => Ok(()),
+                None => self.forecast.record(done, raw, tag, event_cost),
+            };
         }
         let copies = self.lane(lane).copies;
         if reads {
@@ -189,7 +285,8 @@ impl Model {
     fn lane(&mut self, operation: usize) -> &mut Lane {
         let Self { forecast, lanes, slots, .. } = self;
         lanes[operation].get_or_insert_with(|| {
-            let staged = |_| Staged { done: forecast.event(), copied: forecast.event(), owes: 0.0 };
+            let staged =
+                |_| Staged { done: forecast.event(), copied: forecast.event(), owes: 0.0, in_flight: false };
             let slots = (0..*slots).map(staged).collect();
             Lane { slots, copies: forecast.stream(0) }
         })
