@@ -127,3 +127,17 @@ fn only_what_a_graph_holds_is_changed_in_it() -> Result<()> {
     assert_eq!(changed(filled.predict(&x, &mut vec![0; 1 << 20])?), 2);
     Ok(())
 }
+
+#[test]
+fn what_is_carried_is_filled_first() -> Result<()> {
+    let mut spec = Spec::h200();
+    // So that a fill takes its time.
+    spec.memory_rate = 1e9;
+    let device = Device::simulated(spec);
+    let x = PinnedBuf::from_slice(&device, &[1_i64; 100])?;
+    let mut total = PinnedBuf::zeroed(&device, 1 << 20)?;
+    let mut filled = Filled::new(&device)?;
+    let predicted = filled.predict(&x, &mut total)?;
+    is_near(&predicted, &filled.run(&x, &mut total)?);
+    Ok(())
+}

@@ -310,6 +310,16 @@ impl Model {
         self.forecast.drain();
     }
 
+    /// Fills what the run shares, with nothing else under way.
+    pub(super) fn fill(&mut self, bytes: u64) {
+        let Some(&stream) = self.streams.first().filter(|_| bytes > 0) else { return };
+        let demand =
+            Demand::Kernel { bytes: bytes as f64, over_the_link: [0.0; 2], time: None, blocks: None };
+        // As in `share`.
+        let _ = self.forecast.enqueue(stream, crate::memory::NO_OPERATION, demand, self.costs[1]);
+        self.forecast.drain();
+    }
+
     /// The host's clock, in nanoseconds.
     pub(super) fn clock(&self) -> Nanos {
         self.forecast.clock()
