@@ -277,6 +277,22 @@ impl Call<'_, '_> {
 
     /// Works out what a run would take.
     fn predict(self, cut: Cut, stages: bool, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+        let outcome = self.work_out(cut, stages, body);
+        let Call { pipeline, mut host_shapes, mut buffers, mut in_place, mut words, .. } = self;
+        host_shapes.clear();
+        buffers.clear();
+        in_place.clear();
+        words.clear();
+        pipeline.room = Room { host_shapes, buffers, in_place, words };
+        outcome
+    }
+
+    fn work_out(
+        &self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+    ) -> Result<Timeline> {
         let pipeline = &*self.pipeline;
         let plan = pipeline.plan;
         let slots = pipeline.depth.min(cut.chunks());

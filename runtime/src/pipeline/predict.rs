@@ -354,3 +354,76 @@ impl Model {
 pub(super) fn has_a_pace(kind: OperationKind) -> bool {
     matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::purpose::Purpose;
+    use super::super::{Build, ChunkSize, Options, Pipeline, Settings};
+    use super::*;
+    use crate::plan::{BufferKind, BufferPlan, HostPlan, OperationPlan, Priority, StreamPlan};
+    use crate::{Result, Spec};
+
+    static PLAN: Plan = Plan {
+        pipeline: "P",
+        file: "predict.rs",
+        line: 1,
+        column: 1,
+        streams: &[StreamPlan {
+            name: "s",
+            priority: Priority::Default,
+            per_slot: false,
+            null: false,
+            placed: false,
+        }],
+        stages: &["load"],
+        hosts: &[HostPlan { name: "x", reads: true, writes: false, line: 1, column: 1 }],
+        buffers: &[BufferPlan { name: "dx", kind: BufferKind::Ring, line: 1, column: 1 }],
+        operations: &[OperationPlan {
+            stage: 0,
+            stream: 0,
+            text: "copy x -> dx",
+            kind: OperationKind::Upload { host: 0, buffer: 0 },
+            conditional: false,
+            repeat: None,
+            accesses: &[],
+            line: 1,
+            column: 1,
+        }],
+        events: &[],
+        waits: &[],
+    };
+
+    struct Raw(Pipeline);
+
+    impl Build for Raw {
+        fn build(settings: Settings<'_>) -> Result<Self> {
+            Pipeline::new(settings, &PLAN, 2).map(Self)
+        }
+    }
+
+    fn predict(pipeline: &mut Pipeline, fails: bool) -> Result<crate::Timeline> {
+        let x = [1.0_f32; 8];
+        let mut call = pipeline.call(Purpose::Predict);
+        let (x, dx) = (call.input::<f32>(1, &x)?, call.device::<f32>(1)?);
+        call.run(ChunkSize::Items(4), |run| {
+            let [stream] = run.streams();
+            for c in run.chunks().take(if fails { 1 } else { usize::MAX }) {
+                run.on(stream, 0, c).upload(x, dx)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether it can be worked out or not, a prediction gives back the room that it took.
+    #[test]
+    fn what_a_call_takes_is_kept_for_the_next_one() {
+        let device = Device::simulated(Spec::default());
+        let Raw(mut pipeline) = Options::<Raw>::new(&device).build().unwrap();
+        for fails in [false, true] {
+            assert_eq!(predict(&mut pipeline, fails).is_err(), fails);
+            let room = std::mem::take(&mut pipeline.room);
+            assert!(room.buffers.capacity() > 0 && room.host_shapes.capacity() > 0);
+            assert!(room.buffers.is_empty() && room.host_shapes.is_empty());
+        }
+    }
+}
