@@ -345,6 +345,67 @@ fn what_the_run_shares_is_staged_too() -> Result<()> {
     Ok(())
 }
 
+/// What the runtime chooses already is no advice.
+#[test]
+fn help_says_what_could_be_done() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device)?;
+    let help = |timeline: &Timeline, cause: Cause| {
+        let findings = timeline.findings();
+        let found = findings.iter().find(|finding| finding.cause == cause);
+        found.unwrap_or_else(|| panic!("{findings:?}")).help.clone()
+    };
+    let chosen = Add::options(&device).chunk(1 << 20).depth(1).build()?.predict(1.0, &mut y)?;
+    assert_eq!(help(&chosen, Cause::DepthTooSmall), "`depth = 2`, or leave it out");
+    let small = Add::options(&device).chunk(4 << 10).build()?.predict(1.0, &mut y)?;
+    assert_eq!(help(&small, Cause::ChunkTooSmall), "`chunk = auto`, larger chunks, or `mode = graph`");
+    let small = Add::options(&device).chunk(1 << 10).graph().build()?.profile(1.0, &mut y)?;
+    assert_eq!(help(&small, Cause::ChunkTooSmall), "`chunk = auto`, or larger chunks");
+    // There is room for one slot only.
+    let mut double = Limited::new(&device)?;
+    let left_out = double.predict(&mut y)?;
+    assert_eq!(left_out.report.depth, 1, "{}", left_out.report);
+    assert_eq!(help(&left_out, Cause::DepthTooSmall), "`depth = 2`");
+    Ok(())
+}
+
+stream_pipeline! {
+    /// The budget leaves room for one slot.
+    pipeline Limited {
+        inout y: [f32];
+        chunk c = 1 << 20;
+        budget = 6 << 20;
+        stage load { copy y -> dy; }
+        stage double { double_all<<<blocks(c.len, 256), 256>>>(1, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// A kernel's time goes by its bytes in a prediction, as long as no profile has shown it, and in no measurement.
+#[test]
+fn by_its_bytes_is_said_of_what_is() -> Result<()> {
+    let mut spec = Spec::h200();
+    spec.launch_latency = Duration::from_micros(500);
+    let device = Device::simulated(spec);
+    let mut y = pinned(&device)?;
+    let mut add = Add::options(&device).chunk(LEN / 8).build()?;
+    let guessed = add.predict(1.0, &mut y)?;
+    let measured = add.profile(1.0, &mut y)?;
+    let learnt = add.predict(1.0, &mut y)?;
+    // Another device gets through it in another time.
+    let mut quick = measured.clone();
+    quick.spans.iter_mut().filter(|span| span.engine == thalweg::Engine::Compute).for_each(|span| {
+        span.end = span.start + span.time() / 2;
+    });
+    let says = |one: &Timeline, other: &Timeline| one.compare(other).to_string().contains("by its bytes");
+    assert!(says(&guessed, &quick), "{}", guessed.compare(&quick));
+    assert!(says(&quick, &guessed), "{}", quick.compare(&guessed));
+    assert!(!says(&learnt, &quick), "{}", learnt.compare(&quick));
+    assert!(!says(&quick, &learnt), "{}", quick.compare(&learnt));
+    assert!(!says(&measured, &quick), "{}", measured.compare(&quick));
+    Ok(())
+}
+
 /// The same mistakes on a GPU, as far as one can make them there.
 #[test]
 #[ignore = "needs a CUDA device"]

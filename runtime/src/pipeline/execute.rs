@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
-use crate::timeline::{Timeline, nanos};
+use crate::timeline::{Basis, Timeline, nanos};
 use crate::watch::{self, RunWatch};
 
 impl Call<'_, '_> {
@@ -64,19 +64,27 @@ impl Call<'_, '_> {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
         let mut cut = self.choose(chunk)?;
+        let auto_chunk = self.is_auto(chunk);
+        let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
+        let basis =
+            Basis { auto_chunk, auto_depth: auto_depth.is_some(), graph: graphs.is_some(), by_bytes: false };
         watch.begin();
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,
             None => {
                 let stages = self.make_room(chunk, &mut cut)?;
                 if self.purpose == Purpose::Predict {
-                    return self.predict(cut, stages, body);
+                    let mut timeline = self.predict(cut, stages, body)?;
+                    timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
+                    return Ok(timeline);
                 }
                 watch.is_cut(cut.chunks(), self.pipeline.depth);
                 self.enqueue(cut, stages, body, watch)?
             }
         };
-        self.finish(cut, enqueued)
+        let mut timeline = self.finish(cut, enqueued)?;
+        timeline.basis = basis;
+        Ok(timeline)
     }
 
     /// Launches the graphs of the run before, if this one is like that.
@@ -324,7 +332,10 @@ impl Call<'_, '_> {
         report.simulated = true;
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
-        Ok(self.pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.hosts))
+        let by_bytes = model.goes_by_bytes();
+        let mut timeline = self.pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.hosts);
+        timeline.basis.by_bytes = by_bytes;
+        Ok(timeline)
     }
 
     /// What is known of a run before it is over.

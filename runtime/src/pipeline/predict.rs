@@ -37,6 +37,8 @@ pub(super) struct Model {
     graphs: Option<Graphs>,
     /// What kernels and functions have shown in a profile, by operation.
     paces: Vec<Option<Pace>>,
+    /// Whether some kernel has shown nothing, so that its bytes had to do.
+    by_bytes: bool,
     slots: usize,
 }
 
@@ -98,6 +100,7 @@ impl Model {
             lanes: plan.operations.iter().map(|_| None).collect(),
             threads: cover.is_none() && device.driver().polls(),
             paces: paces.to_vec(),
+            by_bytes: false,
             slots: slots.max(1),
         }
     }
@@ -200,8 +203,15 @@ impl Model {
         over_the_link: [f64; 2],
     ) -> DriverResult<()> {
         let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        let operation = self.plan.operations.get(tag.operation as usize);
+        self.by_bytes |= time.is_none() && operation.is_some_and(|operation| has_a_pace(operation.kind));
         let blocks = Some(what.blocks).filter(|&blocks| blocks > 0);
         self.work(stream, tag, what, Demand::Kernel { bytes: what.bytes as f64, over_the_link, time, blocks })
+    }
+
+    /// Whether some kernel's time was taken from its bytes.
+    pub(super) fn goes_by_bytes(&self) -> bool {
+        self.by_bytes
     }
 
     /// A function on the CPU.

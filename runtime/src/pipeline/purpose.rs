@@ -9,7 +9,7 @@ use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan};
 use crate::report::Report;
 use crate::sim::Spec;
-use crate::timeline::{Row, Span, Timeline, nanos};
+use crate::timeline::{Basis, Row, Span, Timeline, nanos};
 use crate::watch;
 
 /// What a call of the loop that enqueues the chunks is for.
@@ -43,6 +43,7 @@ impl Pipeline {
             spec: if timed.is_empty() { Spec::default() } else { watch::calibrated(&self.device).clone() },
             rows: Vec::new(),
             spans: Vec::with_capacity(timed.len()),
+            basis: Basis::default(),
             report,
         };
         if timed.is_empty() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::findings::{Cause, Finding};
-use super::{Engine, Timeline};
+use super::{Basis, Engine, Timeline};
 use crate::plan::OperationKind;
 
 impl Cause {
@@ -70,12 +70,24 @@ impl Timeline {
                     "{} chunks of {chunk} items, each {each:.1} us of the host's time",
                     report.chunks
                 );
-                (what, "`chunk = auto`, larger chunks, or `mode = graph`".to_owned())
+                let Basis { auto_chunk, graph, .. } = self.basis;
+                let help = match (auto_chunk, graph) {
+                    (false, false) => "`chunk = auto`, larger chunks, or `mode = graph`",
+                    (false, true) => "`chunk = auto`, or larger chunks",
+                    (true, false) => "larger chunks, or `mode = graph`",
+                    (true, true) => "larger chunks",
+                };
+                (what, help.to_owned())
             }
             Cause::ChunkTooLarge => {
                 let what =
                     format!("{} chunks: the first comes in and the last goes out alone", report.chunks);
-                (what, "`chunk = auto`, or smaller chunks".to_owned())
+                let help = if self.basis.auto_chunk {
+                    "smaller chunks"
+                } else {
+                    "`chunk = auto`, or smaller chunks"
+                };
+                (what, help.to_owned())
             }
             Cause::KernelTooSmall => {
                 let least = self.spans.iter().filter(|span| span.blocks > 0).min_by_key(|span| span.blocks);
@@ -106,7 +118,9 @@ impl Timeline {
             }
             Cause::DepthTooSmall => {
                 let what = format!("chunks wait for one of {} ring slots", report.depth);
-                (what, format!("`depth = {}`, or leave it out", report.depth + 1))
+                let more = format!("`depth = {}`", report.depth + 1);
+                // Left out it is that already.
+                (what, if self.basis.auto_depth { more } else { more + ", or leave it out" })
             }
             Cause::Carry => {
                 let what = "each chunk waits for the one before".to_owned();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{Engine, Row, Span, Timeline};
+use super::{Basis, Engine, Row, Span, Timeline};
 use crate::plan::{Distance, EventPlan, OperationKind, OperationPlan, Plan, Priority, StreamPlan, WaitPlan};
 use crate::report::Report;
 use crate::sim::Spec;
@@ -104,6 +104,7 @@ pub(super) fn saxpy(micros: u64, spans: Vec<Span>) -> Timeline {
         spec: Spec::h200(),
         rows: vec![row("up", 0, None), row("math", 1, None), row("down", 2, None)],
         spans,
+        basis: Basis::default(),
     }
 }
 
