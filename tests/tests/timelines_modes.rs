@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use thalweg::Timeline;
 use thalweg::prelude::*;
+use thalweg::{DriverCall, Effect, Fault, Timeline};
 use thalweg_tests::kernels::{accumulate, add_to};
 
 stream_pipeline! {
@@ -139,5 +139,33 @@ fn what_is_carried_is_filled_first() -> Result<()> {
     let mut filled = Filled::new(&device)?;
     let predicted = filled.predict(&x, &mut total)?;
     is_near(&predicted, &filled.run(&x, &mut total)?);
+    Ok(())
+}
+
+/// A stream that watches another one is a hardware queue more, of which there are eight.
+#[test]
+fn few_streams_watch() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device, LEN)?;
+    // Of its three streams two copy.
+    let mut add = Add::options(&device).chunk(LEN / 16).build()?;
+    let third = device.inject(Fault::nth(DriverCall::CreateStream, 2, Effect::Refused))?;
+    let [predicted, profiled] = [add.predict(1.0, &mut y)?, add.profile(1.0, &mut y)?];
+    assert!(!third.struck());
+    is_near(&predicted, &profiled.report);
+    // Eight are all there are.
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device, LEN)?;
+    let mut add = PerSlot::options(&device).chunk(LEN / 16).build()?;
+    let second = device.inject(Fault::nth(DriverCall::CreateStream, 1, Effect::Refused))?;
+    let [predicted, profiled] = [add.predict(1.0, &mut y)?, add.profile(1.0, &mut y)?];
+    assert!(!second.struck());
+    assert_eq!(profiled.rows.len(), 8);
+    is_near(&predicted, &profiled.report);
+    for span in &predicted.spans {
+        let same = |other: &&thalweg::Span| (other.chunk, other.operation) == (span.chunk, span.operation);
+        let other = profiled.spans.iter().find(same).expect("it is there");
+        assert!(span.end.abs_diff(other.end) < Duration::from_micros(25), "{span:?} {other:?}");
+    }
     Ok(())
 }

@@ -147,8 +147,8 @@ impl Call<'_, '_> {
         if profiles {
             let each = plan.operations.len() + plan.events.len();
             let events = cut.chunks().saturating_mul(each);
-            let streams = pipeline.streams.all().len();
-            let prepared = pipeline.clockwork.prepare(&pipeline.device, events, streams);
+            let observers = pipeline.observed().count;
+            let prepared = pipeline.clockwork.prepare(&pipeline.device, events, observers);
             prepared.map_err(|error| explain(plan, error))?;
         }
         let start = pipeline.device.driver().clock();

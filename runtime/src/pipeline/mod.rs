@@ -12,6 +12,7 @@ mod graph;
 mod halo;
 mod in_place;
 mod kept;
+mod observed;
 mod operation;
 mod options;
 mod pace;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Pipeline;
+use super::observed::Observed;
 use super::profile::{Profiler, Timed};
 use crate::driver::DriverResult;
 use crate::memory::{HostMemory, HostSource};
@@ -26,7 +27,13 @@ pub enum Purpose {
 impl Pipeline {
     /// What times a run that begins now.
     pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
-        Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), began)
+        let streams = (self.observed(), self.streams.all().first());
+        Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), streams, began)
+    }
+
+    /// Which streams of a profile are observed.
+    pub(super) fn observed(&self) -> Observed {
+        Observed::new(self.plan, &self.streams, self.depth, self.spreads())
     }
 
     /// The timeline of a run whose report is this, with these arguments.
