@@ -169,3 +169,27 @@ fn few_streams_watch() -> Result<()> {
     }
     Ok(())
 }
+
+/// A profile of graphs is one of streams: so it is reported, and so the streams are.
+#[test]
+fn a_profile_of_graphs_is_of_streams() -> Result<()> {
+    let mut spec = Spec::h200();
+    // Kernels are what is waited for.
+    spec.memory_rate = 5e9;
+    let device = Device::simulated(spec);
+    device.calibration();
+    let mut y = pinned(&device, LEN)?;
+    let mut placed = Add::options(&device).chunk(LEN / 16).graph().build()?;
+    for expected in [false, true] {
+        let profiled = placed.profile(1.0, &mut y)?;
+        assert!(!profiled.report.graph);
+        let by_slot = profiled.rows.iter().any(|row| row.slot.is_some());
+        assert_eq!((profiled.report.stream_per_slot, by_slot), (expected, expected), "{profiled}");
+    }
+    // Neither does a graph, or the prediction of one, have a stream for each slot.
+    assert!(!placed.run(1.0, &mut y)?.stream_per_slot);
+    let predicted = placed.predict(1.0, &mut y)?;
+    assert!(predicted.report.graph && !predicted.report.stream_per_slot);
+    assert!(predicted.rows.iter().all(|row| row.slot.is_none()));
+    Ok(())
+}

@@ -130,13 +130,17 @@ impl<'r> Run<'r> {
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
         let Pipeline { device, plan, id, depth, ring, states, streams, .. } = pipeline;
+        // A graph has an order in place of streams, and more freedom costs more to launch. A profile of graphs is one of streams.
+        let graphs = match watch {
+            Watch::Predict(model) => model.borrow().is_graph(),
+            Watch::None | Watch::Profile(_) => recorder.is_some(),
+        };
         Self {
             device,
             plan,
             id: *id,
             depth: *depth,
-            // A graph has an order in place of streams, and more freedom costs more to launch.
-            spread: pipeline.spreads() && recorder.is_none() && pipeline.graphs.is_none(),
+            spread: pipeline.spreads() && !graphs,
             ring,
             hosts,
             host_shapes,
