@@ -193,3 +193,22 @@ fn a_profile_of_graphs_is_of_streams() -> Result<()> {
     assert!(predicted.rows.iter().all(|row| row.slot.is_none()));
     Ok(())
 }
+
+/// A few thousand events are kept for the next profile.
+#[test]
+fn not_all_events_are_kept() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device, LEN)?;
+    let mut add = Add::options(&device).chunk(LEN / 2048).build()?;
+    let creates = |add: &mut Add, y: &mut PinnedBuf<f32>| -> Result<bool> {
+        let created = device.inject(Fault::nth(DriverCall::CreateEvent, 0, Effect::Slow(Duration::ZERO)))?;
+        add.profile(1.0, y)?;
+        Ok(created.struck())
+    };
+    assert!(creates(&mut add, &mut y)?);
+    assert!(creates(&mut add, &mut y)?, "12,000 events are kept");
+    let mut add = Add::options(&device).chunk(LEN / 256).build()?;
+    assert!(creates(&mut add, &mut y)?);
+    assert!(!creates(&mut add, &mut y)?, "fewer are not");
+    Ok(())
+}

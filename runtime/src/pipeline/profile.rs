@@ -5,8 +5,8 @@
 //! to spare. So when a copy ends is noted elsewhere: by the kernel's stream that waits for it, once it has, or by an observer, a
 //! stream of which nothing else is asked than to wait for copies and to note when they are done. Kernels note it themselves.
 //! Streams without copies have none, and several share one where there are many.
-//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events and observers are
-//! kept from run to run.
+//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events, not
+//! too many, and observers are kept from run to run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -25,6 +25,9 @@ use crate::timeline::Engine;
 
 /// Events that are made before a run begins, at most. More of them are made on the way, unless some are free again.
 const MOST: usize = 1 << 16;
+
+/// Events that are kept for the next profile, at most.
+const KEPT: usize = 1 << 12;
 
 /// What is closer together than this may be the same moment.
 const SOON: Nanos = 3e3;
@@ -403,6 +406,8 @@ impl Profiler {
         let Self { base, observers, mark, .. } = self;
         let Enqueued { mut timed, pool: mut events, .. } = all;
         events.push(base);
+        events.truncate(KEPT);
+        events.shrink_to_fit();
         one_at_a_time(&mut timed);
         Ok((timed, Clockwork { events, observers, mark: Some(mark) }))
     }
