@@ -10,10 +10,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-use super::observed::{Observed, is_copy, is_mapped};
+use super::observed::{Observed, is_mapped, way};
 use super::queue::{Numbered, What};
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
@@ -28,6 +28,9 @@ const MOST: usize = 1 << 16;
 
 /// Events that are kept for the next profile, at most.
 const KEPT: usize = 1 << 12;
+
+/// After something else a shared observer needs so long to see what is there already.
+const SEEN: Nanos = 10e3;
 
 /// What is closer together than this may be the same moment.
 const SOON: Nanos = 3e3;
@@ -73,14 +76,14 @@ struct Enqueued {
     lanes: Vec<Lane>,
     /// Of the plan's events, by number, the latest record.
     events: Vec<Option<Rc<Stamp>>>,
-    /// By observer that is shared, when it noted the latest event.
+    /// By observer that is shared, what it noted last.
     latest: Vec<Option<Noted>>,
-    /// When the engines that copy, to the device and to the host, were done with what was looked at.
-    free: [Nanos; 2],
+    /// By group of copies, when the last one ended of those that were looked at.
+    ends: Vec<Nanos>,
 }
 
-/// When an event was seen, once that was asked.
-type Noted = Rc<Cell<Option<Nanos>>>;
+/// A stamp that may have been looked at, and when it was noted, once that was asked.
+type Noted = (Weak<Stamp>, Rc<Cell<Option<Nanos>>>);
 
 /// What is known of a stream.
 #[derive(Default, Clone)]
@@ -111,8 +114,9 @@ struct Stamp {
     at: Cell<Option<Nanos>>,
     /// What the stream that noted it came after: it cannot have been noted before, however early it was.
     floor: RefCell<Vec<Rc<Stamp>>>,
-    noted: Noted,
-    /// Likewise what a shared observer saw before it.
+    /// When it was seen, once it was asked.
+    noted: Rc<Cell<Option<Nanos>>>,
+    /// What a shared observer saw before it.
     before: RefCell<Option<Noted>>,
 }
 
@@ -166,8 +170,8 @@ impl Profiler {
             // SAFETY: both are live.
             unsafe { device.driver().record(base.raw, first.raw, NO_OPERATION)? };
         }
-        let latest = vec![None; observed.count];
-        let enqueued = RefCell::new(Enqueued { pool, latest, ..Enqueued::default() });
+        let (latest, ends) = (vec![None; observed.count], vec![0.0; observed.group_count]);
+        let enqueued = RefCell::new(Enqueued { pool, latest, ends, ..Enqueued::default() });
         let awaited = (0..plan.events.len()).map(|event| is_awaited(plan, event)).collect();
         let mapped = is_mapped(plan);
         let device = device.clone();
@@ -315,7 +319,8 @@ impl Profiler {
         unsafe { self.device.driver().wait(observer, event, tag)? };
         let stamp = self.noted(observer, tag)?;
         if self.observed.is_shared() {
-            let before = self.enqueued.borrow_mut().latest[index].replace(Rc::clone(&stamp.noted));
+            let before = self.enqueued.borrow_mut().latest[index]
+                .replace((Rc::downgrade(&stamp), Rc::clone(&stamp.noted)));
             stamp.before.replace(before);
         }
         Ok(stamp)
@@ -356,18 +361,22 @@ impl Profiler {
             free(before);
         }
         let Some(mut end) = self.at(&stamp)? else { return Ok(()) };
-        if let Some(before) = stamp.before.take().and_then(|noted| noted.get()) {
-            floor = floor.max(before);
-        }
-        let engine = usize::from(what.engine == Engine::ToHost);
-        if end <= floor + SOON {
+        let group = self.observed.group(stream, what.engine).filter(|_| copies(what.engine));
+        let last = group.filter(|_| self.observed.is_shared()).map_or(0.0, |group| all.ends[group]);
+        let before = match stamp.before.take() {
+            Some((before, noted)) => {
+                before.upgrade().map_or(Ok(None), |before| self.at(&before))?;
+                noted.get()
+            }
+            None => None,
+        };
+        if end <= floor + SOON || before.is_some_and(|before| end <= before + SEEN) {
             // The stream that noted it was busy until then: it was earlier, or just then.
-            let begun = if self.observed.is_shared() { start.max(all.free[engine]) } else { start };
-            end = end.min(begun + self.alone(what));
+            end = end.min(start.max(last) + self.alone(what));
             stamp.at.set(Some(end));
         }
-        if copies(what.engine) {
-            all.free[engine] = all.free[engine].max(end);
+        if let Some(group) = group {
+            all.ends[group] = end;
         }
         free(stamp);
         // By the host's clock it may have begun a little later than it was done.
@@ -458,7 +467,7 @@ fn copies(engine: Engine) -> bool {
 
 /// Whether one of the plan's events, after a copy, is waited for by a kernel's stream in the same chunk, whatever the chunk.
 fn is_awaited(plan: &Plan, event: usize) -> bool {
-    let is_copy = is_copy(plan.operations[plan.events[event].operation].kind);
+    let is_copy = way(plan.operations[plan.events[event].operation].kind).is_some();
     let by_a_kernel = |wait: &&WaitPlan| {
         let waiting = &plan.operations[wait.operation];
         let is_kernel = matches!(waiting.kind, OperationKind::Launch { .. } | OperationKind::Fill { .. });
