@@ -49,7 +49,6 @@ impl Keep {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
     pub fn run<'run>(
         &mut self,
         x: impl ::thalweg::Input<'run, f32>,
@@ -63,8 +62,6 @@ impl Keep {
     ///
     /// # Errors
     /// As `run`.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn profile<'run>(
         &mut self,
         x: impl ::thalweg::Input<'run, f32>,
@@ -78,8 +75,6 @@ impl Keep {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn predict<'run>(
         &mut self,
         x: impl ::thalweg::Input<'run, f32>,
@@ -88,11 +83,6 @@ impl Keep {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, x, first, second)
     }
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one for each declaration, and what for"
-    )]
-    #[allow(unused_labels, reason = "they name the stages")]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

@@ -54,7 +54,6 @@ impl Through {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
     pub fn run<'run>(
         &mut self,
         factor: f32,
@@ -69,8 +68,6 @@ impl Through {
     ///
     /// # Errors
     /// As `run`.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn profile<'run>(
         &mut self,
         factor: f32,
@@ -85,8 +82,6 @@ impl Through {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn predict<'run>(
         &mut self,
         factor: f32,
@@ -96,11 +91,6 @@ impl Through {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, factor, told, x, y)
     }
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one for each declaration, and what for"
-    )]
-    #[allow(unused_labels, reason = "they name the stages")]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

@@ -53,7 +53,6 @@ impl Blur {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
     pub fn run<'run>(
         &mut self,
         radius: usize,
@@ -68,8 +67,6 @@ impl Blur {
     ///
     /// # Errors
     /// As `run`.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn profile<'run>(
         &mut self,
         radius: usize,
@@ -84,8 +81,6 @@ impl Blur {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn predict<'run>(
         &mut self,
         radius: usize,
@@ -95,11 +90,6 @@ impl Blur {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, radius, x, y, s)
     }
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one for each declaration, and what for"
-    )]
-    #[allow(unused_labels, reason = "they name the stages")]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

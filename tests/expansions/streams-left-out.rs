@@ -47,7 +47,6 @@ impl Gray {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
     pub fn run<'run>(
         &mut self,
         rgb: impl ::thalweg::Input<'run, u8>,
@@ -60,8 +59,6 @@ impl Gray {
     ///
     /// # Errors
     /// As `run`.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn profile<'run>(
         &mut self,
         rgb: impl ::thalweg::Input<'run, u8>,
@@ -74,8 +71,6 @@ impl Gray {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn predict<'run>(
         &mut self,
         rgb: impl ::thalweg::Input<'run, u8>,
@@ -83,11 +78,6 @@ impl Gray {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, rgb, gray)
     }
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one for each declaration, and what for"
-    )]
-    #[allow(unused_labels, reason = "they name the stages")]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

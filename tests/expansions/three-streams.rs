@@ -58,7 +58,6 @@ impl Saxpy {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
     pub fn run<'run>(
         &mut self,
         a: f32,
@@ -72,8 +71,6 @@ impl Saxpy {
     ///
     /// # Errors
     /// As `run`.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn profile<'run>(
         &mut self,
         a: f32,
@@ -87,8 +84,6 @@ impl Saxpy {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
-    #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-    #[allow(dead_code, reason = "for those who want to know")]
     pub fn predict<'run>(
         &mut self,
         a: f32,
@@ -97,11 +92,6 @@ impl Saxpy {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, a, x, y)
     }
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one for each declaration, and what for"
-    )]
-    #[allow(unused_labels, reason = "they name the stages")]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg::{Cause, Timeline};
-use thalweg_tests::kernels::{accumulate, add_to, double_all};
+use thalweg_tests::kernels::{accumulate, add_to, axpy_each, double_all, weigh};
 
 stream_pipeline! {
     /// `y <- y + a`.
@@ -106,7 +106,7 @@ stream_pipeline! {
 const LEN: usize = 16 << 20;
 
 /// What costs most, and all that is found.
-fn first(timeline: &Timeline) -> Cause {
+fn first_of(timeline: &Timeline) -> Cause {
     let findings = timeline.findings();
     findings.iter().for_each(|finding| println!("  {finding}"));
     let first = findings.first().unwrap_or_else(|| panic!("nothing is found: {}", timeline.report));
@@ -127,8 +127,8 @@ fn pinned(device: &Device) -> Result<PinnedBuf<f32>> {
 /// Both a profile and a prediction find it.
 fn finds(cause: Cause, mut timeline: impl FnMut(bool) -> Result<Timeline>) -> Result<()> {
     println!("{}:", cause.name());
-    assert_eq!(first(&timeline(false)?), cause);
-    assert_eq!(first(&timeline(true)?), cause);
+    assert_eq!(first_of(&timeline(false)?), cause);
+    assert_eq!(first_of(&timeline(true)?), cause);
     Ok(())
 }
 
@@ -222,7 +222,7 @@ fn chunks_that_wait_for_each_other() -> Result<()> {
     let (mut sum, mut total) = (Total::new(&device)?, [0; 2]);
     println!("{}:", Cause::Carry.name());
     // Measured, the wait is part of what comes after it: no event can tell them apart.
-    assert_eq!(first(&sum.predict(&x, &mut total)?), Cause::Carry);
+    assert_eq!(first_of(&sum.predict(&x, &mut total)?), Cause::Carry);
     Ok(())
 }
 
@@ -259,6 +259,150 @@ fn a_gap_has_a_cause() -> Result<()> {
     assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     let same = good.compare(&Add::new(&device)?.profile(1.0, &mut y)?);
     assert!((0.97..1.03).contains(&same.ratio()) && same.causes.is_empty(), "{same}");
+    Ok(())
+}
+
+stream_pipeline! {
+    /// Something for the whole run beside what comes in chunks.
+    pipeline AddFirst {
+        resident first: [f32];
+        inout y: [f32];
+        chunk c = auto;
+        stage load { copy y -> dy; }
+        stage add { axpy_each<<<blocks(c.len, 256), 256>>>(1, 1.0, &first, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    /// What each chunk sees of its neighbours is made up at both ends.
+    pipeline Near {
+        input x: [f32] halo 1 = clamp;
+        output z: [f32];
+        device dz: [f32];
+        chunk c = auto;
+        stage load { copy x -> dx; }
+        stage near { weigh<<<blocks(c.len, 256), 256>>>(c.len as u32, 1, &dx, out dz); }
+        stage store { copy dz -> z; }
+    }
+}
+
+/// A little that is staged hides nothing: neither what the whole run shares nor a halo is what the chunks wait for.
+#[test]
+fn chunks_are_too_small_whatever_else_is_staged() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut y, first) = (pinned(&device)?, vec![1.0; 4]);
+    let mut add = AddFirst::options(&device).chunk(4 << 10).build()?;
+    finds(Cause::ChunkTooSmall, either!(add, &first, &mut y))?;
+    let mut near = Near::options(&device).chunk(4 << 10).build()?;
+    let (x, mut z) =
+        (PinnedBuf::from_slice(&device, &vec![1.0; 4 << 20])?, PinnedBuf::zeroed(&device, 4 << 20)?);
+    finds(Cause::ChunkTooSmall, either!(near, &x, &mut z))
+}
+
+stream_pipeline! {
+    pipeline Steps {
+        input x: [f32];
+        output z: [f32];
+        device dz: [f32];
+        chunk c = auto;
+        stage load { copy x -> dx; }
+        stage step { step4<<<blocks(c.len, 256), 256>>>(c.len as u32, 1, &dx, out dz); }
+        stage store { copy dz -> z; }
+    }
+}
+
+/// What is page-locked is not said to be ordinary.
+#[test]
+fn only_what_is_staged_is_named() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (x, mut z) = (pinned(&device)?, vec![1.0; LEN]);
+    let mut step = Steps::new(&device)?;
+    for timeline in [step.predict(&x, &mut z)?, step.profile(&x, &mut z)?] {
+        let findings = timeline.findings();
+        let staged = findings.iter().find(|finding| finding.cause == Cause::PageableSource);
+        let staged = staged.unwrap_or_else(|| panic!("{findings:?}"));
+        assert!(staged.note.starts_with("`z` is in ordinary memory"), "{staged}");
+        let is_staged = |span: &thalweg::Span| span.staged;
+        assert!(
+            timeline.spans.iter().all(|span| is_staged(span) == (span.engine == thalweg::Engine::ToHost))
+        );
+    }
+    Ok(())
+}
+
+/// A lot that the run shares is waited for before the first chunk.
+#[test]
+fn what_the_run_shares_is_staged_too() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let (mut y, first) = (PinnedBuf::from_slice(&device, &vec![1.0; 1 << 16])?, vec![1.0; LEN]);
+    let mut add = AddFirst::new(&device)?;
+    for timeline in [add.predict(&first, &mut y)?, add.profile(&first, &mut y)?] {
+        assert_eq!(first_of(&timeline), Cause::PageableSource);
+        let finding = &timeline.findings()[0];
+        assert!(finding.note.starts_with("what the run shares is in ordinary memory"), "{finding}");
+    }
+    Ok(())
+}
+
+/// What the runtime chooses already is no advice.
+#[test]
+fn help_says_what_could_be_done() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device)?;
+    let help = |timeline: &Timeline, cause: Cause| {
+        let findings = timeline.findings();
+        let found = findings.iter().find(|finding| finding.cause == cause);
+        found.unwrap_or_else(|| panic!("{findings:?}")).help.clone()
+    };
+    let chosen = Add::options(&device).chunk(1 << 20).depth(1).build()?.predict(1.0, &mut y)?;
+    assert_eq!(help(&chosen, Cause::DepthTooSmall), "`depth = 2`, or leave it out");
+    let small = Add::options(&device).chunk(4 << 10).build()?.predict(1.0, &mut y)?;
+    assert_eq!(help(&small, Cause::ChunkTooSmall), "`chunk = auto`, larger chunks, or `mode = graph`");
+    let small = Add::options(&device).chunk(1 << 10).graph().build()?.profile(1.0, &mut y)?;
+    assert_eq!(help(&small, Cause::ChunkTooSmall), "`chunk = auto`, or larger chunks");
+    // There is room for one slot only.
+    let mut double = Limited::new(&device)?;
+    let left_out = double.predict(&mut y)?;
+    assert_eq!(left_out.report.depth, 1, "{}", left_out.report);
+    assert_eq!(help(&left_out, Cause::DepthTooSmall), "`depth = 2`");
+    Ok(())
+}
+
+stream_pipeline! {
+    /// The budget leaves room for one slot.
+    pipeline Limited {
+        inout y: [f32];
+        chunk c = 1 << 20;
+        budget = 6 << 20;
+        stage load { copy y -> dy; }
+        stage double { double_all<<<blocks(c.len, 256), 256>>>(1, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// A kernel's time goes by its bytes in a prediction, as long as no profile has shown it, and in no measurement.
+#[test]
+fn by_its_bytes_is_said_of_what_is() -> Result<()> {
+    let mut spec = Spec::h200();
+    spec.launch_latency = Duration::from_micros(500);
+    let device = Device::simulated(spec);
+    let mut y = pinned(&device)?;
+    let mut add = Add::options(&device).chunk(LEN / 8).build()?;
+    let guessed = add.predict(1.0, &mut y)?;
+    let measured = add.profile(1.0, &mut y)?;
+    let learnt = add.predict(1.0, &mut y)?;
+    // Another device gets through it in another time.
+    let mut quick = measured.clone();
+    quick.spans.iter_mut().filter(|span| span.engine == thalweg::Engine::Compute).for_each(|span| {
+        span.end = span.start + span.time() / 2;
+    });
+    let says = |one: &Timeline, other: &Timeline| one.compare(other).to_string().contains("by its bytes");
+    assert!(says(&guessed, &quick), "{}", guessed.compare(&quick));
+    assert!(says(&quick, &guessed), "{}", quick.compare(&guessed));
+    assert!(!says(&learnt, &quick), "{}", learnt.compare(&quick));
+    assert!(!says(&quick, &learnt), "{}", quick.compare(&learnt));
+    assert!(!says(&measured, &quick), "{}", measured.compare(&quick));
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
-use crate::timeline::{Timeline, nanos};
+use crate::timeline::{Basis, Timeline, nanos};
 use crate::watch::{self, RunWatch};
 
 impl Call<'_, '_> {
@@ -64,19 +64,27 @@ impl Call<'_, '_> {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
         let mut cut = self.choose(chunk)?;
+        let auto_chunk = self.is_auto(chunk);
+        let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
+        let basis =
+            Basis { auto_chunk, auto_depth: auto_depth.is_some(), graph: graphs.is_some(), by_bytes: false };
         watch.begin();
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,
             None => {
                 let stages = self.make_room(chunk, &mut cut)?;
                 if self.purpose == Purpose::Predict {
-                    return self.predict(cut, body);
+                    let mut timeline = self.predict(cut, stages, body)?;
+                    timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
+                    return Ok(timeline);
                 }
                 watch.is_cut(cut.chunks(), self.pipeline.depth);
                 self.enqueue(cut, stages, body, watch)?
             }
         };
-        self.finish(cut, enqueued)
+        let mut timeline = self.finish(cut, enqueued)?;
+        timeline.basis = basis;
+        Ok(timeline)
     }
 
     /// Launches the graphs of the run before, if this one is like that.
@@ -139,8 +147,8 @@ impl Call<'_, '_> {
         if profiles {
             let each = plan.operations.len() + plan.events.len();
             let events = cut.chunks().saturating_mul(each);
-            let streams = pipeline.streams.all().len();
-            let prepared = pipeline.clockwork.prepare(&pipeline.device, events, streams);
+            let observers = pipeline.observed().count;
+            let prepared = pipeline.clockwork.prepare(&pipeline.device, events, observers);
             prepared.map_err(|error| explain(plan, error))?;
         }
         let start = pipeline.device.driver().clock();
@@ -272,16 +280,34 @@ impl Call<'_, '_> {
             (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
             pipeline.paces = pace::paces(plan, &timed);
         }
-        Ok(pipeline.timeline(report, purpose, &timed))
+        Ok(pipeline.timeline(report, purpose, &timed, &hosts))
     }
 
     /// Works out what a run would take.
-    fn predict(self, cut: Cut, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+    fn predict(self, cut: Cut, stages: bool, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
+        let outcome = self.work_out(cut, stages, body);
+        let Call { pipeline, mut host_shapes, mut buffers, mut in_place, mut words, .. } = self;
+        host_shapes.clear();
+        buffers.clear();
+        in_place.clear();
+        words.clear();
+        pipeline.room = Room { host_shapes, buffers, in_place, words };
+        outcome
+    }
+
+    fn work_out(
+        &self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+    ) -> Result<Timeline> {
         let pipeline = &*self.pipeline;
         let plan = pipeline.plan;
-        let (slots, graph) = (pipeline.depth.min(cut.chunks()), pipeline.graphs.is_some());
+        let slots = pipeline.depth.min(cut.chunks());
+        let graph = pipeline.graphs.is_some() && slots > 0 && !pipeline.device.driver().is_synchronous();
+        let cover = graph.then(|| Cover::new(plan, stages));
         watch::calibrated(&pipeline.device);
-        let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, graph, &pipeline.paces);
+        let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, cover, &pipeline.paces);
         let mut totals = Totals::default();
         for shared in &self.shared {
             shared.work_out(&mut model, &mut totals, Direction::In);
@@ -306,7 +332,10 @@ impl Call<'_, '_> {
         report.simulated = true;
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
-        Ok(self.pipeline.timeline(report, Purpose::Predict, &model.finish()))
+        let by_bytes = model.goes_by_bytes();
+        let mut timeline = self.pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.hosts);
+        timeline.basis.by_bytes = by_bytes;
+        Ok(timeline)
     }
 
     /// What is known of a run before it is over.

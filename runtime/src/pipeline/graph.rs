@@ -13,12 +13,12 @@ use crate::graph::{New, Work};
 use crate::plan::{BufferKind, Distance, OperationKind, Plan};
 
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
-const MOST_NODES: usize = 20_000;
+pub(super) const MOST_NODES: usize = 20_000;
 
 /// Likewise the first of a run: the device begins with it while the host launches, and the first time records, the next one.
 /// 4,096 chunks of two copies and a kernel take an H200 20.7 ms in one graph, 20.5 if the first 512 are one of their own, and 22
 /// in 16 graphs.
-const FIRST_NODES: usize = 1_536;
+pub(super) const FIRST_NODES: usize = 1_536;
 
 /// The operation of a launch's tag: it is none of the plan's.
 const NO_OPERATION: u32 = u32::MAX;

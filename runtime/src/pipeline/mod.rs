@@ -12,6 +12,7 @@ mod graph;
 mod halo;
 mod in_place;
 mod kept;
+mod observed;
 mod operation;
 mod options;
 mod pace;
@@ -287,7 +288,9 @@ impl Pipeline {
     /// Chooses for the next run by what this one has shown, if there is a choice and the device's calibration is known: to
     /// measure it now would be a surprise.
     fn learn(&mut self, report: &Report) {
+        // Where each operation is waited for, a run shows nothing of what they wait for.
         if !report.graph
+            && !self.device.driver().is_synchronous()
             && self.plan.streams.iter().any(|stream| stream.placed)
             && let Some(spec) = self.device.driver().calibration().get()
             && let Some(binds) = costs::kernels_bind(self.plan, spec, report)

@@ -4,25 +4,33 @@
 //! that tells the time costs the engine a microsecond or two, though, that it is recorded on, and the engines that copy have none
 //! to spare. So when a copy ends is noted elsewhere: by the kernel's stream that waits for it, once it has, or by an observer, a
 //! stream of which nothing else is asked than to wait for copies and to note when they are done. Kernels note it themselves.
-//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events and observers are
-//! kept from run to run.
+//! Streams without copies have none, and several share one where there are many.
+//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events, not
+//! too many, and observers are kept from run to run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
+use super::observed::{Observed, is_mapped, way};
 use super::queue::{Numbered, What};
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::memory::NO_OPERATION;
-use crate::plan::{BufferKind, BufferPlan, Distance, OperationKind, Plan, Priority, WaitPlan};
+use crate::plan::{Distance, OperationKind, Plan, Priority, WaitPlan};
 use crate::sim::Spec;
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
 
 /// Events that are made before a run begins, at most. More of them are made on the way, unless some are free again.
 const MOST: usize = 1 << 16;
+
+/// Events that are kept for the next profile, at most.
+const KEPT: usize = 1 << 12;
+
+/// After something else a shared observer needs so long to see what is there already.
+const SEEN: Nanos = 10e3;
 
 /// What is closer together than this may be the same moment.
 const SOON: Nanos = 3e3;
@@ -32,16 +40,10 @@ const SOON: Nanos = 3e3;
 pub(super) struct Clockwork {
     /// Events with timing.
     events: Vec<Event>,
-    /// By stream.
-    observers: Vec<Observer>,
-}
-
-/// What notes when events of a stream come.
-#[derive(Debug)]
-struct Observer {
-    stream: Stream,
-    /// Recorded on the stream that is observed, where the plan has no event.
-    mark: Event,
+    /// They note when events of other streams come.
+    observers: Vec<Stream>,
+    /// Recorded on a stream that is observed, where the plan has no event.
+    mark: Option<Event>,
 }
 
 /// Times what a run enqueues.
@@ -52,7 +54,9 @@ pub(super) struct Profiler {
     /// When that was by the host's clock, since the run began.
     base_at: Nanos,
     began: Duration,
-    observers: Vec<Observer>,
+    observers: Vec<Stream>,
+    observed: Observed,
+    mark: Event,
     /// Whether kernels work on the host's memory, as engines that copy do.
     mapped: bool,
     /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
@@ -72,7 +76,14 @@ struct Enqueued {
     lanes: Vec<Lane>,
     /// Of the plan's events, by number, the latest record.
     events: Vec<Option<Rc<Stamp>>>,
+    /// By observer that is shared, what it noted last.
+    latest: Vec<Option<Noted>>,
+    /// By group of copies, when the last one ended of those that were looked at.
+    ends: Vec<Nanos>,
 }
+
+/// A stamp that may have been looked at, and when it was noted, once that was asked.
+type Noted = (Weak<Stamp>, Rc<Cell<Option<Nanos>>>);
 
 /// What is known of a stream.
 #[derive(Default, Clone)]
@@ -103,6 +114,10 @@ struct Stamp {
     at: Cell<Option<Nanos>>,
     /// What the stream that noted it came after: it cannot have been noted before, however early it was.
     floor: RefCell<Vec<Rc<Stamp>>>,
+    /// When it was seen, once it was asked.
+    noted: Rc<Cell<Option<Nanos>>>,
+    /// What a shared observer saw before it.
+    before: RefCell<Option<Noted>>,
 }
 
 /// One operation, with times since the run began.
@@ -118,42 +133,51 @@ pub(super) struct Timed {
 }
 
 impl Clockwork {
-    /// Has so many events, and observers for so many streams.
-    pub(super) fn prepare(&mut self, device: &Device, events: usize, streams: usize) -> DriverResult<()> {
+    /// Has so many events and observers.
+    pub(super) fn prepare(&mut self, device: &Device, events: usize, observers: usize) -> DriverResult<()> {
         while self.events.len() < events.saturating_add(1).min(MOST) {
             self.events.push(Event::with_timing(device)?);
         }
-        while self.observers.len() < streams {
-            let stream = Stream::new(device, Priority::Default)?;
-            self.observers.push(Observer { stream, mark: Event::new(device)? });
+        while self.observers.len() < observers {
+            self.observers.push(Stream::new(device, Priority::Default)?);
+        }
+        if self.mark.is_none() {
+            self.mark = Some(Event::new(device)?);
         }
         Ok(())
     }
 }
 
 impl Profiler {
-    /// `began`: the host's clock when the run did. The device has nothing to do.
+    /// `began`: the host's clock when the run did. `first`: the first of its streams. The device has nothing to do.
     pub(super) fn new(
         device: &Device,
         plan: &Plan,
         clockwork: Clockwork,
+        (observed, first): (Observed, Option<&Stream>),
         began: Duration,
     ) -> DriverResult<Self> {
-        let Clockwork { events: mut pool, observers } = clockwork;
+        let Clockwork { events: mut pool, observers, mark } = clockwork;
+        let mark = match mark {
+            Some(mark) => mark,
+            None => Event::new(device)?,
+        };
         let base = match pool.pop() {
             Some(event) => event,
             None => Event::with_timing(device)?,
         };
-        if let Some(first) = observers.first() {
+        if let Some(first) = observers.first().or(first) {
             // SAFETY: both are live.
-            unsafe { device.driver().record(base.raw, first.stream.raw, NO_OPERATION)? };
+            unsafe { device.driver().record(base.raw, first.raw, NO_OPERATION)? };
         }
-        let enqueued = RefCell::new(Enqueued { pool, ..Enqueued::default() });
+        let (latest, ends) = (vec![None; observed.count], vec![0.0; observed.group_count]);
+        let enqueued = RefCell::new(Enqueued { pool, latest, ends, ..Enqueued::default() });
         let awaited = (0..plan.events.len()).map(|event| is_awaited(plan, event)).collect();
-        let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
-        let mapped = plan.buffers.iter().any(is_mapped);
+        let mapped = is_mapped(plan);
+        let device = device.clone();
+        let base_at = 0.0;
         let mut new =
-            Self { mapped, device: device.clone(), base, base_at: 0.0, began, observers, awaited, enqueued };
+            Self { device, base, base_at, began, observers, observed, mark, mapped, awaited, enqueued };
         new.base_at = new.now();
         Ok(new)
     }
@@ -184,14 +208,17 @@ impl Profiler {
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
         self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
-        let Some(copies) = self.enqueued.borrow_mut().last(stream.number) else { return Ok(()) };
-        let stamp = if copies || self.mapped {
-            let mark = self.observers[stream.number].mark.raw;
-            // SAFETY: both are live for as long as the run, which waits for the stream.
-            unsafe { self.device.driver().record(mark, stream.raw, tag)? };
-            self.observed(stream.number, mark, tag)?
-        } else {
-            self.noted(stream.raw, tag)?
+        let Some(engine) = self.enqueued.borrow_mut().last(stream.number) else { return Ok(()) };
+        let observer =
+            self.observed.observer(stream.number, engine).filter(|_| copies(engine) || self.mapped);
+        let stamp = match observer {
+            Some(observer) => {
+                let mark = self.mark.raw;
+                // SAFETY: both are live for as long as the run, which waits for the stream.
+                unsafe { self.device.driver().record(mark, stream.raw, tag)? };
+                self.observed(observer, mark, tag)?
+            }
+            None => self.noted(stream.raw, tag)?,
         };
         self.enqueued.borrow_mut().ends(stream.number, &stamp);
         Ok(())
@@ -218,11 +245,12 @@ impl Profiler {
     ) -> DriverResult<()> {
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
-        let copies = self.enqueued.borrow_mut().last(stream.number) == Some(true);
-        let stamp = match (copies, self.awaited.get(event.number % self.awaited.len().max(1))) {
-            (true, Some(true)) => self.stamp()?,
-            (true, _) => self.observed(stream.number, event.raw, tag)?,
-            (false, _) => self.noted(stream.raw, tag)?,
+        let copy = self.enqueued.borrow_mut().last(stream.number).filter(|&engine| copies(engine));
+        let observer = copy.and_then(|engine| self.observed.observer(stream.number, engine));
+        let stamp = match (copy, self.awaited.get(event.number % self.awaited.len().max(1)), observer) {
+            (Some(_), Some(true), _) => self.stamp()?,
+            (Some(_), _, Some(observer)) => self.observed(observer, event.raw, tag)?,
+            _ => self.noted(stream.raw, tag)?,
         };
         let mut all = self.enqueued.borrow_mut();
         all.ends(stream.number, &stamp);
@@ -265,7 +293,8 @@ impl Profiler {
     fn stamp(&self) -> DriverResult<Rc<Stamp>> {
         let event = self.event()?;
         let (recorded, at, floor) = (Cell::new(false), Cell::new(None), RefCell::default());
-        Ok(Rc::new(Stamp { event, recorded, at, floor }))
+        let (noted, before) = (Rc::default(), RefCell::default());
+        Ok(Rc::new(Stamp { event, recorded, at, floor, noted, before }))
     }
 
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
@@ -283,12 +312,18 @@ impl Profiler {
     }
 
     /// When `event` comes, which was just recorded on a stream.
-    fn observed(&self, stream: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
-        let observer = self.observers[stream].stream.raw;
+    fn observed(&self, index: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
+        let observer = self.observers[index].raw;
         // SAFETY: both are live until they were waited for. What is waited for is a record, which stays though the event be
         // recorded anew.
         unsafe { self.device.driver().wait(observer, event, tag)? };
-        self.noted(observer, tag)
+        let stamp = self.noted(observer, tag)?;
+        if self.observed.is_shared() {
+            let before = self.enqueued.borrow_mut().latest[index]
+                .replace((Rc::downgrade(&stamp), Rc::clone(&stamp.noted)));
+            stamp.before.replace(before);
+        }
+        Ok(stamp)
     }
 
     fn event(&self) -> DriverResult<Event> {
@@ -326,10 +361,22 @@ impl Profiler {
             free(before);
         }
         let Some(mut end) = self.at(&stamp)? else { return Ok(()) };
-        if end <= floor + SOON {
+        let group = self.observed.group(stream, what.engine).filter(|_| copies(what.engine));
+        let last = group.filter(|_| self.observed.is_shared()).map_or(0.0, |group| all.ends[group]);
+        let before = match stamp.before.take() {
+            Some((before, noted)) => {
+                before.upgrade().map_or(Ok(None), |before| self.at(&before))?;
+                noted.get()
+            }
+            None => None,
+        };
+        if end <= floor + SOON || before.is_some_and(|before| end <= before + SEEN) {
             // The stream that noted it was busy until then: it was earlier, or just then.
-            end = end.min(start + self.alone(what));
+            end = end.min(start.max(last) + self.alone(what));
             stamp.at.set(Some(end));
+        }
+        if let Some(group) = group {
+            all.ends[group] = end;
         }
         free(stamp);
         // By the host's clock it may have begun a little later than it was done.
@@ -350,6 +397,7 @@ impl Profiler {
         if stamp.at.get().is_none() && stamp.recorded.get() {
             let at = (self.base_at + self.base.elapsed(&stamp.event)?).max(0.0);
             stamp.at.set(Some(at));
+            stamp.noted.set(Some(at));
         }
         Ok(stamp.at.get())
     }
@@ -357,18 +405,20 @@ impl Profiler {
     /// When everything was, and what is to be kept. The device is done with all of it.
     pub(super) fn finish(self) -> DriverResult<(Vec<Timed>, Clockwork)> {
         // They have yet to note the last of it.
-        self.observers.iter().try_for_each(|observer| observer.stream.synchronize())?;
+        self.observers.iter().try_for_each(|observer| observer.synchronize())?;
         let mut all = self.enqueued.take();
         all.lanes.clear();
         all.events.clear();
         for pending in std::mem::take(&mut all.pending) {
             self.read(&mut all, pending)?;
         }
-        let Self { base, observers, .. } = self;
+        let Self { base, observers, mark, .. } = self;
         let Enqueued { mut timed, pool: mut events, .. } = all;
         events.push(base);
+        events.truncate(KEPT);
+        events.shrink_to_fit();
         one_at_a_time(&mut timed);
-        Ok((timed, Clockwork { events, observers }))
+        Ok((timed, Clockwork { events, observers, mark: Some(mark) }))
     }
 }
 
@@ -380,12 +430,12 @@ impl Enqueued {
         &mut self.lanes[stream]
     }
 
-    /// Whether what was enqueued on a stream last is a copy; `None` if it is known when it ends.
-    fn last(&mut self, stream: usize) -> Option<bool> {
+    /// What carries out what was enqueued on a stream last; `None` if it is known when that ends.
+    fn last(&mut self, stream: usize) -> Option<Engine> {
         let read = self.read;
         let open = self.lane(stream).open?;
         let pending = open.checked_sub(read).and_then(|index| self.pending.get(index))?;
-        Some(matches!(pending.what.engine, Engine::ToDevice | Engine::ToHost))
+        Some(pending.what.engine)
     }
 
     /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
@@ -410,15 +460,14 @@ impl Pending {
     }
 }
 
+/// Whether an engine copies over the link.
+fn copies(engine: Engine) -> bool {
+    matches!(engine, Engine::ToDevice | Engine::ToHost)
+}
+
 /// Whether one of the plan's events, after a copy, is waited for by a kernel's stream in the same chunk, whatever the chunk.
 fn is_awaited(plan: &Plan, event: usize) -> bool {
-    let is_copy = matches!(
-        plan.operations[plan.events[event].operation].kind,
-        OperationKind::Upload { .. }
-            | OperationKind::Download { .. }
-            | OperationKind::CopyToScratch { .. }
-            | OperationKind::CopyFromScratch { .. }
-    );
+    let is_copy = way(plan.operations[plan.events[event].operation].kind).is_some();
     let by_a_kernel = |wait: &&WaitPlan| {
         let waiting = &plan.operations[wait.operation];
         let is_kernel = matches!(waiting.kind, OperationKind::Launch { .. } | OperationKind::Fill { .. });

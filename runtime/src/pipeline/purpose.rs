@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use super::Pipeline;
+use super::observed::Observed;
 use super::profile::{Profiler, Timed};
 use crate::driver::DriverResult;
+use crate::memory::{HostMemory, HostSource};
+use crate::plan::{OperationKind, OperationPlan};
 use crate::report::Report;
 use crate::sim::Spec;
-use crate::timeline::{Row, Span, Timeline, nanos};
+use crate::timeline::{Basis, Row, Span, Timeline, nanos};
 use crate::watch;
 
 /// What a call of the loop that enqueues the chunks is for.
@@ -24,17 +27,30 @@ pub enum Purpose {
 impl Pipeline {
     /// What times a run that begins now.
     pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
-        Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), began)
+        let streams = (self.observed(), self.streams.all().first());
+        Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), streams, began)
     }
 
-    /// The timeline of a run whose report is this.
-    pub(super) fn timeline(&self, report: Report, purpose: Purpose, timed: &[Timed]) -> Timeline {
+    /// Which streams of a profile are observed.
+    pub(super) fn observed(&self) -> Observed {
+        Observed::new(self.plan, &self.streams, self.depth, self.spreads())
+    }
+
+    /// The timeline of a run whose report is this, with these arguments.
+    pub(super) fn timeline(
+        &self,
+        report: Report,
+        purpose: Purpose,
+        timed: &[Timed],
+        hosts: &[HostSource<'_>],
+    ) -> Timeline {
         let mut timeline = Timeline {
             plan: self.plan,
             predicted: purpose == Purpose::Predict,
             spec: if timed.is_empty() { Spec::default() } else { watch::calibrated(&self.device).clone() },
             rows: Vec::new(),
             spans: Vec::with_capacity(timed.len()),
+            basis: Basis::default(),
             report,
         };
         if timed.is_empty() {
@@ -58,6 +74,8 @@ impl Pipeline {
                 });
             }
         }
+        let staged: Vec<_> =
+            self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
         // What a copy's end is noted by comes a little after it.
         let over = timeline.report.time;
         for timed in timed {
@@ -69,6 +87,7 @@ impl Pipeline {
                 engine: timed.what.engine,
                 bytes: timed.what.bytes,
                 blocks: timed.what.blocks,
+                staged: staged[timed.tag.operation as usize],
                 enqueued: nanos(timed.enqueued),
                 start: nanos(timed.start).min(over),
                 end: nanos(timed.end).min(over),
@@ -76,5 +95,16 @@ impl Pipeline {
         }
         timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
         timeline
+    }
+}
+
+/// Whether an operation copies from or to ordinary memory. Of a page-locked argument the CPU makes up what lies beyond its ends,
+/// which is not what a run waits for.
+fn is_staged(operation: &OperationPlan, hosts: &[HostSource<'_>]) -> bool {
+    match operation.kind {
+        OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+            hosts.get(host).is_some_and(|source| matches!(source.memory, HostMemory::Pageable(_)))
+        }
+        _ => false,
     }
 }

@@ -98,7 +98,7 @@ impl Call<'_, '_> {
         Ok(if self.any_per_chunk || staged { Cut::equal(items, chunk) } else { Cut::ramped(items, chunk) })
     }
 
-    fn is_auto(&self, declared: ChunkSize) -> bool {
+    pub(super) fn is_auto(&self, declared: ChunkSize) -> bool {
         self.pipeline.chunk.is_none() && matches!(declared, ChunkSize::Auto)
     }
 

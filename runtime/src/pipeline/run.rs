@@ -130,13 +130,17 @@ impl<'r> Run<'r> {
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
         let Pipeline { device, plan, id, depth, ring, states, streams, .. } = pipeline;
+        // A graph has an order in place of streams, and more freedom costs more to launch. A profile of graphs is one of streams.
+        let graphs = match watch {
+            Watch::Predict(model) => model.borrow().is_graph(),
+            Watch::None | Watch::Profile(_) => recorder.is_some(),
+        };
         Self {
             device,
             plan,
             id: *id,
             depth: *depth,
-            // A graph has an order in place of streams, and more freedom costs more to launch.
-            spread: pipeline.spreads() && recorder.is_none() && pipeline.graphs.is_none(),
+            spread: pipeline.spreads() && !graphs,
             ring,
             hosts,
             host_shapes,
@@ -229,8 +233,8 @@ impl<'r> Run<'r> {
         }
         let all = self.cut.chunks() * self.plan.operations.len();
         if self.in_order.get() && self.begun.get() == all {
-            if self.model().is_some() {
-                return Ok(());
+            if let Some(model) = self.model() {
+                return model.borrow_mut().launch().map_err(|error| explain(self.plan, error));
             }
             self.launch_graph()?;
             self.deliver_all().map_err(|error| explain(self.plan, error))
@@ -293,7 +297,10 @@ impl<'r> Run<'r> {
             self.seen.has_done(|| self.cut.start(index.saturating_sub(self.depth)));
         }
         if let Some(model) = self.model() {
-            model.borrow_mut().begin_chunk();
+            let begun = model.borrow_mut().begin_chunk(index);
+            if let Err(error) = begun {
+                self.refuse_with(explain(self.plan, error));
+            }
         }
         let Some(recorder) = self.recorder else { return };
         let ends = self.in_order() && recorder.borrow().is_full();

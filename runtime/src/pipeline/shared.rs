@@ -47,11 +47,14 @@ impl<'a> Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// What it takes to copy it in, or back if it is carried.
+    /// What it takes to copy or fill it in the beginning, or to copy it back if it is carried.
     pub(super) fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
-        let Data::Host { source, carried } = &self.data else { return };
         let is_in = direction == Direction::In;
-        if if is_in { self.init.is_some() } else { !carried } {
+        if is_in && self.init.is_some() {
+            return model.fill(self.bytes as u64);
+        }
+        let Data::Host { source, carried } = &self.data else { return };
+        if !is_in && !carried {
             return;
         }
         let (bytes, staged) = (self.bytes as u64, matches!(source.memory, HostMemory::Pageable(_)));

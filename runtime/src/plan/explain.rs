@@ -52,12 +52,12 @@ impl Plan {
         let (waited, rest): (Vec<_>, Vec<_>) = conflicts.iter().partition(own);
         writeln!(
             out,
-            "pipeline {}: {}, of which {} a wait of their own",
+            "pipeline {}: {}, of which {}",
             self.pipeline,
             count(conflicts.len(), "conflict"),
             match waited.len() {
-                1 => "1 has".to_owned(),
-                n => format!("{n} have"),
+                1 => "1 has a wait of its own".to_owned(),
+                n => format!("{n} have a wait of their own"),
             },
         )?;
         if self.operations.iter().any(|operation| operation.conditional) {
@@ -75,6 +75,15 @@ impl Plan {
         for (index, wait) in self.waits.iter().enumerate() {
             let conflict = waited.iter().find(|conflict| conflict.ordered == Ordered::Wait(index));
             self.write_wait(out, wait, conflict)?;
+            if wait.hazards.is_empty() {
+                let others = |step: &Step| step.link == Link::Wait(index);
+                let is_used = conflicts.iter().any(
+                    |conflict| matches!(&conflict.ordered, Ordered::Path(steps) if steps.iter().any(others)),
+                );
+                let need =
+                    if is_used { "it orders conflicts of others, below" } else { "no conflict needs it" };
+                writeln!(out, "    {need}")?;
+            }
         }
         if !rest.is_empty() {
             writeln!(
@@ -97,9 +106,6 @@ impl Plan {
         }
         let (from, to) = (self.name_of(&from), self.name_of(&to));
         writeln!(out, "\n{to} waits for {} of {}", event.name, wait.distance)?;
-        if wait.hazards.is_empty() {
-            return writeln!(out, "    no conflict needs it");
-        }
         for HazardPlan { buffer, hazard } in wait.hazards {
             match hazard {
                 Hazard::ReadAfterWrite => writeln!(out, "    {buffer}: it reads what {from} writes"),

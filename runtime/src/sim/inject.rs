@@ -16,7 +16,8 @@ use crate::plan::Plan;
 
 /// What goes wrong on a simulated device, and where.
 ///
-/// A fault strikes once, unless it says otherwise. It is given to a device that is there ([`Device::inject`]) or to the
+/// A fault strikes once, unless it says otherwise. Of several for the same call one strikes, and each other at the next call that
+/// it is for. It is given to a device that is there ([`Device::inject`]) or to the
 /// [`Spec`](crate::Spec) of one that is to be ([`Spec::with_fault`](crate::Spec::with_fault)), so that what a program does when a copy fails can be
 /// tested without a GPU, and without waiting for one to break.
 ///
@@ -254,31 +255,38 @@ impl Faults {
 
     /// What strikes here, if something does. `panics`: whether that is asked of a function before it is enqueued.
     fn strike(&mut self, call: DriverCall, tag: Option<Tag>, bytes: u64, panics: bool) -> Option<Effect> {
-        let mut effect = None;
-        self.armed.retain_mut(|armed| {
-            let Fault { at, effect: own } = armed.fault;
+        let mut striking: Option<usize> = None;
+        for (index, armed) in self.armed.iter_mut().enumerate() {
+            let Fault { at, effect } = armed.fault;
             // A function fails by panicking, and that is the function's own part.
-            if call == DriverCall::Function && (own == Effect::Fails) != panics {
-                return true;
+            if call == DriverCall::Function && (effect == Effect::Fails) != panics {
+                continue;
             }
-            let strikes = match at {
+            let (strikes, is_limit) = match at {
                 At::Operation { pipeline, operation, chunk } => {
-                    call.is_operation() && tag == Some(Tag { pipeline, operation, chunk })
+                    (call.is_operation() && tag == Some(Tag { pipeline, operation, chunk }), false)
                 }
                 At::Nth { call: kind, n } => {
                     armed.seen += u64::from(kind == call);
-                    kind == call && armed.seen == n + 1
+                    // Later than the nth, if another one has struck there.
+                    (kind == call && armed.seen > n, false)
                 }
-                At::Larger { than } => call == DriverCall::Allocate && bytes > than,
+                At::Larger { than } => (call == DriverCall::Allocate && bytes > than, true),
             };
-            // One alone, if there are several.
-            if strikes && effect.is_none() {
-                effect = Some(own);
-                armed.strikes.fetch_add(1, Ordering::Release);
+            // One alone, if there are several: what holds for every call, else the one that was there first. The others have
+            // the next call that they match.
+            if strikes && (striking.is_none() || is_limit) {
+                striking = Some(index);
             }
-            !strikes || matches!(at, At::Larger { .. })
-        });
-        effect
+        }
+        let index = striking?;
+        let Armed { fault, strikes, .. } = &self.armed[index];
+        strikes.fetch_add(1, Ordering::Release);
+        let Fault { at, effect } = *fault;
+        if !matches!(at, At::Larger { .. }) {
+            self.armed.remove(index);
+        }
+        Some(effect)
     }
 
     /// Nothing works from now on.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::findings::{Cause, Finding};
-use super::{Engine, Timeline};
+use super::{Basis, Engine, Timeline};
 use crate::plan::OperationKind;
 
 impl Cause {
@@ -38,7 +38,7 @@ impl Timeline {
         match cause {
             Cause::PageableSource => {
                 let rate = report.bytes_staged as f64 / self.time().as_secs_f64().max(f64::MIN_POSITIVE);
-                let names = self.copied_hosts();
+                let names = self.staged_hosts();
                 let what = format!("{names} in ordinary memory, staged by the CPU at {}", gbs(rate));
                 (what, "use a `PinnedBuf`".to_owned())
             }
@@ -46,7 +46,7 @@ impl Timeline {
                 let (rate, thread) = (self.spec.host_memcpy, self.spec.thread_memcpy);
                 let what = format!(
                     "{} staged by the CPU, which copies at {}, a thread at {}",
-                    self.copied_hosts(),
+                    self.staged_hosts(),
                     gbs(rate),
                     gbs(thread)
                 );
@@ -70,12 +70,24 @@ impl Timeline {
                     "{} chunks of {chunk} items, each {each:.1} us of the host's time",
                     report.chunks
                 );
-                (what, "`chunk = auto`, larger chunks, or `mode = graph`".to_owned())
+                let Basis { auto_chunk, graph, .. } = self.basis;
+                let help = match (auto_chunk, graph) {
+                    (false, false) => "`chunk = auto`, larger chunks, or `mode = graph`",
+                    (false, true) => "`chunk = auto`, or larger chunks",
+                    (true, false) => "larger chunks, or `mode = graph`",
+                    (true, true) => "larger chunks",
+                };
+                (what, help.to_owned())
             }
             Cause::ChunkTooLarge => {
                 let what =
                     format!("{} chunks: the first comes in and the last goes out alone", report.chunks);
-                (what, "`chunk = auto`, or smaller chunks".to_owned())
+                let help = if self.basis.auto_chunk {
+                    "smaller chunks"
+                } else {
+                    "`chunk = auto`, or smaller chunks"
+                };
+                (what, help.to_owned())
             }
             Cause::KernelTooSmall => {
                 let least = self.spans.iter().filter(|span| span.blocks > 0).min_by_key(|span| span.blocks);
@@ -106,7 +118,9 @@ impl Timeline {
             }
             Cause::DepthTooSmall => {
                 let what = format!("chunks wait for one of {} ring slots", report.depth);
-                (what, format!("`depth = {}`, or leave it out", report.depth + 1))
+                let more = format!("`depth = {}`", report.depth + 1);
+                // Left out it is that already.
+                (what, if self.basis.auto_depth { more } else { more + ", or leave it out" })
             }
             Cause::Carry => {
                 let what = "each chunk waits for the one before".to_owned();
@@ -115,10 +129,23 @@ impl Timeline {
         }
     }
 
-    /// The arguments that are copied.
-    fn copied_hosts(&self) -> String {
-        let mut names: Vec<_> = self.plan.hosts.iter().map(|host| format!("`{}`", host.name)).collect();
-        names.dedup();
+    /// What is staged: the arguments, or what is the whole run's if that is more.
+    fn staged_hosts(&self) -> String {
+        let in_chunks = self.bytes_of_staged_spans();
+        if self.report.bytes_staged.saturating_sub(in_chunks) > in_chunks {
+            return "what the run shares is".to_owned();
+        }
+        let is_staged = |host: usize| {
+            let mut staged = self.spans.iter().filter(|span| span.staged);
+            staged.any(|span| match self.plan.operations[span.operation].kind {
+                OperationKind::Upload { host: of, .. } | OperationKind::Download { host: of, .. } => {
+                    of == host
+                }
+                _ => false,
+            })
+        };
+        let hosts = self.plan.hosts.iter().enumerate().filter(|(host, _)| is_staged(*host));
+        let names: Vec<_> = hosts.map(|(_, host)| format!("`{}`", host.name)).collect();
         match names.len() {
             0 | 1 => format!("{} is", names.concat()),
             _ => format!("{} are", names.join(", ")),

@@ -27,6 +27,8 @@ pub struct Comparison {
     pub causes: Vec<(Cause, Duration)>,
     /// What keeps the slower one from its limit.
     pub findings: Vec<Finding>,
+    /// Whether one of them is a prediction by kernels' bytes, and the other one is none.
+    by_bytes: bool,
 }
 
 impl Timeline {
@@ -65,6 +67,7 @@ impl Timeline {
             engines: used.collect(),
             causes: causes(self, other),
             findings: slower.findings(),
+            by_bytes: self.predicted != other.predicted && (self.basis.by_bytes || other.basis.by_bytes),
         }
     }
 }
@@ -115,7 +118,7 @@ impl fmt::Display for Comparison {
             write!(f, "{name:<24}{:>14}{:>14}{:>9}", ms(busy[0]), ms(busy[1]), ratio(*busy))?;
             let slower = busy[1].as_secs_f64() / busy[0].as_secs_f64().max(f64::MIN_POSITIVE);
             let changed = (slower - 1.0).abs() >= CHANGED && !busy[0].is_zero();
-            let by_bytes = changed && *engine == Engine::Compute && self.predicted[0];
+            let by_bytes = changed && *engine == Engine::Compute && self.by_bytes;
             writeln!(f, "{}", if by_bytes { "  by its bytes" } else { "" })?;
         }
         if !self.causes.is_empty() {

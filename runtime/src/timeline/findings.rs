@@ -99,26 +99,21 @@ impl Timeline {
     /// The time in which the engine waits.
     fn waiting(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
         let past = Past::new(self);
+        let staging = self.staging_work();
         let mut free = Duration::ZERO;
         for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
             if span.start > free {
-                self.blame(&past, index, free, span.start, add);
+                self.blame(&past, &staging, index, free, span.start, add);
             }
             free = free.max(span.end);
         }
         // What comes after its last operation is for the last chunk.
         let after = self.time().saturating_sub(free);
-        if self.staging_binds(free) {
+        if staging.binds_after(self, free) {
             add(self.staging(), after);
         } else {
             add(Cause::ChunkTooLarge, after);
         }
-    }
-
-    /// Whether what follows the last operation is mostly copied by the CPU.
-    fn staging_binds(&self, free: Duration) -> bool {
-        let last = self.spans.iter().map(|span| span.end).max().unwrap_or_default();
-        self.report.bytes_staged > 0 && self.time().saturating_sub(last) > last.saturating_sub(free)
     }
 
     /// Who is to blame that a span did not begin between `from` and `to`.
@@ -128,6 +123,7 @@ impl Timeline {
     fn blame(
         &self,
         past: &Past,
+        staging: &StagingWork,
         index: usize,
         from: Duration,
         to: Duration,
@@ -143,13 +139,13 @@ impl Timeline {
             let free = constraint.map_or(Duration::ZERO, |(before, _)| self.spans[before].end);
             let is_late = span.enqueued > free + if constraint.is_some() { SOON } else { Duration::ZERO };
             if is_late && constraint.is_some() {
-                root = root.max(Some((Rank::Host, self.host())));
+                root = root.max(Some((Rank::Host, self.host(staging))));
             }
             let free = free.clamp(from, to);
             let there = if is_late { span.enqueued.clamp(free, to) } else { free };
             late += there - free;
             let rest = to - there;
-            let waits_for_the_cpu = self.is_staged(span) && (rest > SOON || constraint.is_none());
+            let waits_for_the_cpu = span.staged && (rest > SOON || constraint.is_none());
             if waits_for_the_cpu {
                 add(self.staging(), rest);
             } else {
@@ -169,7 +165,12 @@ impl Timeline {
             }
             (index, to) = (before, begun);
         }
-        add(self.host(), late);
+        if from.is_zero() && self.copies_shared() {
+            // That comes before everything else. The link's part of it has to be.
+            add(self.staging(), staging.shared.min(late));
+        } else {
+            add(self.host(staging), late);
+        }
         match root {
             Some((_, cause)) => add(cause, at_work + latencies),
             // Before its first operation it has to wait. Later another engine has a little more to do.
@@ -232,13 +233,35 @@ impl Timeline {
         }
     }
 
-    fn is_staged(&self, span: &Span) -> bool {
-        self.report.bytes_staged > 0 && matches!(span.engine, Engine::ToDevice | Engine::ToHost)
+    /// Whether something is copied in for the whole run.
+    fn copies_shared(&self) -> bool {
+        let in_chunks = self.spans.iter().filter(|span| span.engine == Engine::ToDevice);
+        self.report.bytes_to_device > in_chunks.map(|span| span.bytes).sum()
     }
 
     /// What it is if the host is late.
-    fn host(&self) -> Cause {
-        if self.report.bytes_staged > 0 { self.staging() } else { Cause::ChunkTooSmall }
+    fn host(&self, staging: &StagingWork) -> Cause {
+        if staging.chunks > staging.calls { self.staging() } else { Cause::ChunkTooSmall }
+    }
+
+    /// What the CPU has to copy, and to call.
+    fn staging_work(&self) -> StagingWork {
+        let Spec { host_memcpy, host_call, launch_call, .. } = self.spec;
+        let time = |bytes: u64| {
+            let seconds = if host_memcpy > 0.0 { bytes as f64 / host_memcpy } else { 0.0 };
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        };
+        let call = |span: &Span| if span.engine == Engine::Compute { launch_call } else { host_call };
+        StagingWork {
+            chunks: time(self.bytes_of_staged_spans()),
+            shared: time(self.report.bytes_staged.saturating_sub(self.bytes_of_staged_spans())),
+            calls: self.spans.iter().map(call).sum(),
+        }
+    }
+
+    /// Bytes that were staged chunk by chunk, not for the whole run.
+    pub(super) fn bytes_of_staged_spans(&self) -> u64 {
+        self.spans.iter().filter(|span| span.staged).map(|span| span.bytes).sum()
     }
 
     /// Why staging is slow.
@@ -247,6 +270,26 @@ impl Timeline {
         let threads = if thread_memcpy > 0.0 { host_memcpy / thread_memcpy } else { f64::INFINITY };
         let enough = self.spec.copy_threads() as f64;
         if threads < FEW_THREADS * enough { Cause::TooFewCopyThreads } else { Cause::PageableSource }
+    }
+}
+
+/// What the CPU has to do for a run, by the calibration.
+struct StagingWork {
+    /// To stage what comes in chunks.
+    chunks: Duration,
+    /// To stage the rest: what the whole run shares.
+    shared: Duration,
+    /// To enqueue the operations.
+    calls: Duration,
+}
+
+impl StagingWork {
+    /// Whether what follows the last operation, after an engine is free, is mostly copied by the CPU.
+    fn binds_after(&self, timeline: &Timeline, free: Duration) -> bool {
+        let last = timeline.spans.iter().map(|span| span.end).max().unwrap_or_default();
+        let after = timeline.time().saturating_sub(last);
+        let results = timeline.spans.iter().any(|span| span.staged && span.engine == Engine::ToHost);
+        (results || self.shared > after / 2) && after > last.saturating_sub(free)
     }
 }
 

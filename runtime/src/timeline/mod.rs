@@ -53,6 +53,20 @@ pub struct Timeline {
     pub rows: Vec<Row>,
     /// What was done, in the order in which it began.
     pub spans: Vec<Span>,
+    pub(crate) basis: Basis,
+}
+
+/// What a timeline does not show, but advice depends on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Basis {
+    /// Whether the chunk was the runtime's choice.
+    pub auto_chunk: bool,
+    /// Whether the depth was.
+    pub auto_depth: bool,
+    /// Whether runs of the pipeline launch graphs, as a profile does not.
+    pub graph: bool,
+    /// Of a prediction, whether some kernel's time was taken from its bytes, for want of a profile.
+    pub by_bytes: bool,
 }
 
 /// A stream of a run.
@@ -85,6 +99,8 @@ pub struct Span {
     pub bytes: u64,
     /// Blocks of a launch; 0 of anything else.
     pub blocks: u64,
+    /// Whether it copies from or to ordinary memory, so that the CPU has a part in it.
+    pub staged: bool,
     /// When the host had enqueued it.
     pub enqueued: Duration,
     /// When the engine began.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{Engine, Row, Span, Timeline};
+use super::{Basis, Engine, Row, Span, Timeline};
 use crate::plan::{Distance, EventPlan, OperationKind, OperationPlan, Plan, Priority, StreamPlan, WaitPlan};
 use crate::report::Report;
 use crate::sim::Spec;
@@ -78,6 +78,7 @@ pub(super) fn span(operation: usize, chunk: usize, row: usize, at: Range<u64>) -
         engine,
         bytes: if operation == 2 { 3_000_000 } else { 1_000_000 },
         blocks: if operation == 2 { 1024 } else { 0 },
+        staged: false,
         enqueued: Duration::from_micros(chunk as u64),
         start: Duration::from_micros(at.start),
         end: Duration::from_micros(at.end),
@@ -103,6 +104,7 @@ pub(super) fn saxpy(micros: u64, spans: Vec<Span>) -> Timeline {
         spec: Spec::h200(),
         rows: vec![row("up", 0, None), row("math", 1, None), row("down", 2, None)],
         spans,
+        basis: Basis::default(),
     }
 }
 

@@ -91,11 +91,11 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
     let rest = program.generics.type_params().next().map(|_| quote_spanned!(site=> ..));
     let entries = entries(cx, &arguments, &given);
     let (private, chunks) = (private(cx), chunks());
+    let many = many_arguments(2 + given.len());
     quote_spanned! {site=>
         #entries
 
-        #[allow(clippy::too_many_arguments, reason = "one for each declaration, and what for")]
-        #[allow(unused_labels, reason = "they name the stages")]
+        #many
         fn #chunks<'run>(
             &mut self,
             #purpose: #private::Purpose,
@@ -130,6 +130,7 @@ fn argument_name<'p>(cx: &'p Context<'_>, argument: &Argument) -> &'p Ident {
 fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> TokenStream {
     let (runtime, private, site) = (&cx.program.runtime, private(cx), hygienic());
     let chunks = chunks();
+    let many = many_arguments(1 + given.len());
     // Where rustc says that the method is defined.
     let [run, profile, predict] =
         ["run", "profile", "predict"].map(|name| at(&Ident::new(name, site), cx.program.name.span()));
@@ -139,7 +140,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// # Errors
         /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
         /// device. The error says where, and how much of each output is complete.
-        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
+        #many
         pub fn #run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
             let done = self.#chunks(#private::Purpose::Run, #(#given),*);
             done.map(|timeline| timeline.report)
@@ -149,8 +150,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         ///
         /// # Errors
         /// As `run`.
-        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-        #[allow(dead_code, reason = "for those who want to know")]
+        #many
         pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
             self.#chunks(#private::Purpose::Profile, #(#given),*)
         }
@@ -160,12 +160,19 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         ///
         /// # Errors
         /// As `run`, of the arguments, the memory and what a launch requires.
-        #[allow(clippy::too_many_arguments, reason = "one for each declaration")]
-        #[allow(dead_code, reason = "for those who want to know")]
+        #many
         pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
             self.#chunks(#private::Purpose::Predict, #(#given),*)
         }
     }
+}
+
+/// Where there are more arguments than clippy likes: one for each declaration is the point. Elsewhere no lint level is set, so that a
+/// crate may forbid the lint.
+pub(crate) fn many_arguments(arguments: usize) -> Option<TokenStream> {
+    let reason = "one for each declaration";
+    (arguments > 7)
+        .then(|| quote_spanned!(hygienic()=> #[allow(clippy::too_many_arguments, reason = #reason)]))
 }
 
 /// The method with the loop: of a name that no method of the user's has.

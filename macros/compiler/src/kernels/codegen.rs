@@ -12,6 +12,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
+use crate::codegen::many_arguments;
 use crate::codegen::{follows, is_primitive};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
@@ -77,13 +78,19 @@ impl Generator<'_> {
         let source_docs = source_docs(kernel);
         // rustc shows where `launch` is defined when arguments are missing: at the declaration.
         let launch = Ident::new("launch", name.span().resolved_at(Span::mixed_site()));
+        let many = many_arguments(2 + kernel.parameters.len());
+        // The kernel's name is C++'s: as generated code it is no type's to have an opinion on.
+        let ty = {
+            let mut ty = name.clone();
+            ty.set_span(name.span().resolved_at(Span::mixed_site()));
+            ty
+        };
         quote_spanned! {Span::mixed_site()=>
             #(#docs)*
             #(#[doc = #source_docs])*
             #(#attributes)*
-            #[allow(non_camel_case_types, reason = "named as the kernel is")]
             #[derive(::core::clone::Clone, ::core::fmt::Debug)]
-            #vis struct #name {
+            #vis struct #ty {
                 function: #private::Function,
             }
 
@@ -100,7 +107,7 @@ impl Generator<'_> {
                 }
 
                 #(#[doc = #launch_docs])*
-                #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
+                #many
                 #allow
                 pub fn #launch(
                     &self,
