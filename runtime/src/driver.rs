@@ -130,6 +130,15 @@ pub(crate) struct Tag {
     pub chunk: u64,
 }
 
+impl Tag {
+    /// In place of a pipeline's number: what is enqueued on streams by hand.
+    pub(crate) const BY_HAND: u32 = u32::MAX;
+
+    pub(crate) fn is_by_hand(self) -> bool {
+        self.pipeline == Self::BY_HAND
+    }
+}
+
 /// A range of memory that a launch or a host function reads or writes.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]

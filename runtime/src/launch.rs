@@ -109,7 +109,7 @@ device_slice!(DeviceSlice, DeviceSliceMut, DeviceSliceOut);
     label = "expected `&` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&[{T}]`"
 )]
-pub trait ReadArg<T> {
+pub trait ReadArg<T>: sealed::Argument {
     fn view(self) -> View<T>;
 }
 
@@ -120,7 +120,7 @@ pub trait ReadArg<T> {
     label = "expected `&mut` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `&mut [{T}]`; for `out` it must be declared `Out<[{T}]>`"
 )]
-pub trait ReadWriteArg<T> {
+pub trait ReadWriteArg<T>: sealed::Argument {
     fn view(self) -> ViewMut<T>;
 }
 
@@ -131,7 +131,7 @@ pub trait ReadWriteArg<T> {
     label = "expected `out` and a device buffer of `{T}`",
     note = "this parameter of the kernel is declared `Out<[{T}]>`: the kernel writes all of it and reads nothing"
 )]
-pub trait WriteArg<T> {
+pub trait WriteArg<T>: sealed::Argument {
     fn view(self) -> ViewMut<T>;
 }
 
@@ -456,7 +456,13 @@ pub(crate) fn aliases(accesses: &[Access]) -> bool {
     false
 }
 
-mod sealed {
+pub(crate) mod sealed {
+    /// What launches take. Not others: a view of memory does not know for how long it is there.
+    pub trait Argument {}
+    impl<T> Argument for super::DeviceSlice<'_, T> {}
+    impl<T> Argument for super::DeviceSliceMut<'_, T> {}
+    impl<T> Argument for super::DeviceSliceOut<'_, T> {}
+
     pub trait Sealed {}
     impl Sealed for crate::kernel::Thread {}
     impl Sealed for crate::kernel::Grid {}

@@ -90,6 +90,7 @@ pub mod explore;
 mod extent;
 mod function;
 mod graph;
+mod job;
 mod kernel;
 mod launch;
 mod layout;
@@ -135,6 +136,7 @@ pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
+pub use job::{Cancel, Job, Scope, ScopedJob, scope, spawn};
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
 /// Matrix products by cuBLAS and cuBLASLt. Needs the feature `cublas`.

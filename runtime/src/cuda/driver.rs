@@ -31,7 +31,10 @@ use crate::streams::Registry;
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
 const LEGACY_STREAM: u64 = 1;
 /// `CU_STREAM_PER_THREAD`: the calling thread's own.
-const PER_THREAD_STREAM: u64 = 2;
+pub(super) const PER_THREAD_STREAM: u64 = 2;
+
+/// Of memory that is registered: for every GPU, and to be reached by kernels.
+const REGISTERED: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
 
 /// A GPU.
 pub(crate) struct Cuda {
@@ -226,7 +229,13 @@ impl Driver for Cuda {
     unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the memory is there, says the caller, and stays until it is unregistered; the context is current.
-        unsafe { api.cuMemHostRegister_v2(ptr.as_ptr().cast(), bytes, sys::CU_MEMHOSTREGISTER_PORTABLE) }
+        unsafe { api.cuMemHostRegister_v2(ptr.as_ptr().cast(), bytes, REGISTERED) }?;
+        let same = pinned::has_same_address(api, ptr);
+        if same.is_err() {
+            // SAFETY: it was just registered, and nothing uses it.
+            let _ = unsafe { api.cuMemHostUnregister(ptr.as_ptr().cast()) };
+        }
+        same
     }
 
     unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {

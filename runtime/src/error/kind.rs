@@ -679,6 +679,15 @@ pub enum ErrorKind {
     /// A callback whose stream did not get there, because something before it has failed.
     #[error("the stream did not get here: something before it has failed")]
     NotReached,
+    /// Memory that a run, or a copy that is waited for, has at this moment.
+    #[error("a run has this memory: it can be used by streams again when the run is over")]
+    HeldByRun,
+    /// A run that was asked to end.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// A job whose result somebody has already.
+    #[error("the job's result was given already")]
+    JobTaken,
     /// A buffer that cannot become a `Vec` again.
     #[error("this `PinnedBuf` {why}")]
     NotAVec {

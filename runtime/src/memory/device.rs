@@ -37,7 +37,7 @@ impl Drop for DeviceMemory {
 
 /// Gives memory back, elsewhere if this thread may not: where a function of a stream's runs, freeing would wait for what waits for
 /// the function.
-pub(super) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
+pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
     if device.driver().may_wait().is_ok() {
         return free(device.driver());
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use bytemuck::Pod;
 
+use super::device::release;
 use super::transfer::Failed;
 use super::{DeviceMemory, Direction, NO_OPERATION, Transfer};
 use crate::device::Device;
@@ -15,7 +16,7 @@ use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Priority;
 use crate::stream::Stream;
-use crate::streams::{Memory, Uses};
+use crate::streams::{Held, Memory, Uses};
 
 /// Device memory of a fixed length, for data that stay on the GPU from one pipeline to the next.
 ///
@@ -136,6 +137,8 @@ impl<T: Pod> DeviceBuf<T> {
     }
 
     fn copy(&self, data: *mut T, len: usize, direction: Direction) -> Result<()> {
+        // Whoever launches a graph meanwhile is refused.
+        let _held = Held::new(Arc::clone(&self.core) as _);
         if self.is_poisoned() || !self.core.settled(direction == Direction::In) {
             return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
         }
@@ -268,11 +271,20 @@ impl Drop for DeviceCore {
         if self.tracked.get().is_some() {
             self.device().driver().registry().remove_memory(self.ptr());
         }
-        if !self.is_poisoned() && self.settled(true) {
-            // SAFETY: this is the only place that drops it, once. Every run and copy that used it has drained, or else it
-            // would be poisoned, and the operations of streams are over.
-            unsafe { ManuallyDrop::drop(&mut self.memory) };
+        if self.is_poisoned() {
+            return;
         }
+        // SAFETY: this is the only place that takes it, once.
+        let memory = unsafe { ManuallyDrop::take(&mut self.memory) };
+        let (uses, device) = (std::mem::take(&mut self.uses), memory.device().clone());
+        release(&device, move |_| {
+            // Every run and copy that used it has drained, or else it would be poisoned.
+            match !uses.is_used() || uses.settle(false) {
+                true => drop(memory),
+                // It cannot be waited for: left to the device.
+                false => std::mem::forget(memory),
+            }
+        });
     }
 }
 

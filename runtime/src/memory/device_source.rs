@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{DeviceBuf, DeviceCore};
+use crate::streams::Held;
 
 /// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`.
 #[diagnostic::on_unimplemented(
@@ -48,14 +49,17 @@ pub struct DeviceSource<'a> {
     pub(crate) len: usize,
     /// Whether it was borrowed mutably.
     pub(crate) writable: bool,
+    /// Streams are refused as long as the run has it.
+    pub(crate) held: Held,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
 impl DeviceSource<'_> {
     fn new<T: Pod>(buffer: &DeviceBuf<T>, writable: bool) -> Self {
+        let held = Held::new(Arc::clone(buffer.core()) as _);
         // What is left of the operations of streams is over before the run begins, or else the buffer is poisoned.
         buffer.core().settled(writable);
-        Self { core: Arc::clone(buffer.core()), len: buffer.len(), writable, borrow: PhantomData }
+        Self { core: Arc::clone(buffer.core()), len: buffer.len(), writable, held, borrow: PhantomData }
     }
 }
 

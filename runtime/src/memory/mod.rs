@@ -13,7 +13,7 @@ mod transfer;
 mod workers;
 
 pub(crate) use copy::{Way, copy_with};
-pub(crate) use device::DeviceMemory;
+pub(crate) use device::{DeviceMemory, release};
 pub use device_buf::DeviceBuf;
 pub(crate) use device_buf::DeviceCore;
 pub use device_source::{DeviceInOut, DeviceInput, DeviceOutput, DeviceSource};

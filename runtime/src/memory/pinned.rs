@@ -113,6 +113,9 @@ impl<T: Pod> PinnedBuf<T> {
         if !core.settle(false) || core.is_poisoned() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
         }
+        if core.was_empty {
+            return Ok(vec![T::zeroed(); self.len]);
+        }
         core.unregister()
     }
 
@@ -188,6 +191,8 @@ pub(crate) struct PinnedCore {
     uses: Uses,
     /// What drops the `Vec` that it was.
     registered: Option<Registered>,
+    /// Whether it was a `Vec` of no bytes.
+    was_empty: bool,
     /// Whether its device knows it by its address.
     tracked: OnceLock<()>,
 }
@@ -228,6 +233,7 @@ impl PinnedCore {
             poisoned: AtomicBool::new(false),
             uses: Uses::default(),
             registered,
+            was_empty: false,
             tracked: OnceLock::new(),
         }
     }
@@ -236,11 +242,15 @@ impl PinnedCore {
         let bytes = size_of_val(&data[..]);
         if bytes == 0 {
             // There are no pages to lock.
-            return Ok(Self::with_pages(device, 0, Pages::Plain)?);
+            let mut core = Self::with_pages(device, 0, Pages::Plain)?;
+            core.was_empty = true;
+            return Ok(core);
         }
         let mut data = ManuallyDrop::new(data);
-        let ptr = NonNull::from(&mut data[..]).cast::<u8>();
-        ptr.as_ptr().expose_provenance();
+        // Of all that it has room for, not of its elements only.
+        let ptr = data.as_mut_ptr().cast::<u8>();
+        ptr.expose_provenance();
+        let Some(ptr) = NonNull::new(ptr) else { return Err(ErrorKind::Skipped.into()) };
         // SAFETY: the memory is the `Vec`'s, which is kept until it is unregistered.
         if let Err(error) = unsafe { device.driver().register(ptr, bytes) } {
             drop(ManuallyDrop::into_inner(data));
@@ -358,12 +368,16 @@ impl Memory for PinnedCore {
 impl Drop for PinnedCore {
     fn drop(&mut self) {
         self.forget_address();
-        if self.is_poisoned() || (self.uses.is_used() && !self.settle(false)) {
+        if self.is_poisoned() {
             return;
         }
         let (ptr, bytes, registered) = (Address(self.ptr), self.bytes, self.registered.take());
+        let uses = std::mem::take(&mut self.uses);
         release(&self.device, move |driver| {
             let Address(ptr) = { ptr };
+            if uses.is_used() && !uses.settle(false) {
+                return;
+            }
             match registered {
                 None => {
                     // SAFETY: `ptr` came from `allocate_pinned(bytes)` and is freed here only. Every run that used it has

@@ -10,7 +10,7 @@ use super::{PinnedBuf, PinnedCore};
 use crate::driver::DevicePtr;
 use crate::error::Result;
 use crate::part::part;
-use crate::streams::Memory;
+use crate::streams::{Held, Memory};
 
 /// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
 #[derive(Clone, Copy)]
@@ -117,16 +117,24 @@ pub(crate) struct PinnedRange {
     core: Arc<PinnedCore>,
     start: usize,
     bytes: usize,
+    /// Streams are refused as long as a run has it.
+    held: Option<Arc<Held>>,
 }
 
 impl PinnedRange {
     fn new<T: Pod>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self {
         // Within the buffer, so that neither product is larger than its bytes.
-        Self { core: Arc::clone(buffer.core()), start: start * size_of::<T>(), bytes: len * size_of::<T>() }
+        Self {
+            core: Arc::clone(buffer.core()),
+            start: start * size_of::<T>(),
+            bytes: len * size_of::<T>(),
+            held: None,
+        }
     }
 
     /// Once the operations of streams that use it are over, or else it is poisoned.
-    fn settled(self, write: bool) -> Self {
+    fn settled(mut self, write: bool) -> Self {
+        self.held = Some(Arc::new(Held::new(Arc::clone(&self.core) as _)));
         let uses = self.core.uses();
         if if write { uses.is_used() } else { uses.is_written() } {
             self.core.settle(!write);

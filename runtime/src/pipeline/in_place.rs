@@ -16,6 +16,7 @@ use crate::memory::{
     MappedInput, MappedOutput, PinnedRange,
 };
 use crate::plan::{BufferKind, BufferPlan};
+use crate::streams::Held;
 
 /// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
 pub(super) struct InPlace {
@@ -28,15 +29,15 @@ pub(super) struct InPlace {
 }
 
 enum Core {
-    Device(Arc<DeviceCore>),
+    Device(Arc<DeviceCore>, #[allow(dead_code, reason = "it is dropped with the run")] Held),
     Pinned(PinnedRange),
 }
 
 impl InPlace {
     pub(super) fn on_device(source: DeviceSource<'_>) -> Self {
-        let DeviceSource { core, len, writable, .. } = source;
+        let DeviceSource { core, len, writable, held, .. } = source;
         let range = (core.ptr(), core.bytes());
-        Self { core: Core::Device(core), range, len, writable }
+        Self { core: Core::Device(core, held), range, len, writable }
     }
 
     /// `None` if the memory is pageable.
@@ -57,14 +58,14 @@ impl InPlace {
 
     pub(super) fn device(&self) -> &Device {
         match &self.core {
-            Core::Device(core) => core.device(),
+            Core::Device(core, _) => core.device(),
             Core::Pinned(range) => range.core().device(),
         }
     }
 
     pub(super) fn is_poisoned(&self) -> bool {
         match &self.core {
-            Core::Device(core) => core.is_poisoned(),
+            Core::Device(core, _) => core.is_poisoned(),
             Core::Pinned(range) => range.core().is_poisoned(),
         }
     }
@@ -72,7 +73,7 @@ impl InPlace {
     /// Gives the memory up to the device for good.
     pub(super) fn poison(&self) {
         match &self.core {
-            Core::Device(core) => core.poison(),
+            Core::Device(core, _) => core.poison(),
             Core::Pinned(range) => range.core().poison(),
         }
     }

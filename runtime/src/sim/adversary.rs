@@ -84,6 +84,7 @@ impl Machine {
             sequence,
             enqueued_at,
             started,
+            before: work.before,
         })
     }
 }

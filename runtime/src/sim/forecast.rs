@@ -121,7 +121,15 @@ impl Forecast {
             Demand::Staging(bytes) => (Engine::Staging, 0.0, bytes),
         };
         // Copying nothing is no work.
-        Work { engine, latency, bytes, share, action: Action::Copy { to: 0, from: 0, bytes: 0 }, fault: None }
+        Work {
+            engine,
+            latency,
+            bytes,
+            share,
+            action: Action::Copy { to: 0, from: 0, bytes: 0 },
+            fault: None,
+            before: None,
+        }
     }
 
     pub(crate) fn record(

@@ -73,6 +73,7 @@ impl Machine {
         nodes: &mut [Planned<'_>],
     ) -> DriverResult<()> {
         self.host += self.model.graph_launch;
+        self.wait_as_legacy(call, stream, tag)?;
         let chains = Chains::new(nodes);
         let priority = self.stream(call, stream)?.priority;
         let mut streams = vec![stream];

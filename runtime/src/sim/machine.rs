@@ -46,6 +46,8 @@ pub(super) struct Job {
     pub enqueued_at: Nanos,
     /// When an engine took it up.
     pub started: Nanos,
+    /// What comes before it, of a function on the host.
+    pub before: Option<Clock>,
 }
 
 /// A stream that waits for the null stream, and that for it.
@@ -79,6 +81,8 @@ pub(super) struct Machine {
     pub active: Vec<Active>,
     /// How far the device has been simulated.
     pub now: Nanos,
+    /// How far it may be.
+    pub until: Nanos,
     /// The host's time.
     pub host: Nanos,
     /// Work that will not be carried out, to be dropped where no lock is held.
@@ -114,6 +118,7 @@ impl Machine {
             per_thread: Vec::new(),
             active: Vec::new(),
             now: 0.0,
+            until: Nanos::INFINITY,
             host: 0.0,
             skipped: Vec::new(),
             faults,
@@ -156,7 +161,7 @@ impl Machine {
 
     /// What comes before work on a stream without a word: for the null stream what is on blocking streams, for these what is on
     /// the null stream.
-    fn wait_as_legacy(&mut self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
+    pub fn wait_as_legacy(&mut self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
         let Some(null) = self.null.filter(|_| !self.blocking.is_empty()) else { return Ok(()) };
         let enqueued =
             |machine: &Self, of: RawStream| machine.streams.get(of.0).map_or(0, |state| state.enqueued);
@@ -193,6 +198,7 @@ impl Machine {
         state.destroyed = true;
         let lane = state.lane;
         self.blocking.retain(|blocking| blocking.stream != stream);
+        self.per_thread.retain(|(_, of_thread)| *of_thread != stream);
         self.order.close(lane);
         self.remove_if_over(stream.0);
         Ok(())
@@ -234,6 +240,8 @@ impl Machine {
             Action::Body(_) => self.model.launch_call,
             Action::Copy { .. } | Action::Host(_) => self.model.host_call,
         };
+        // Whatever becomes of it, the streams wait for each other.
+        self.wait_as_legacy(call, stream, tag)?;
         let tampered = self.tamper(call, tag, &mut work);
         if !matches!(tampered, Ok(true)) {
             self.host += cost;
@@ -261,6 +269,10 @@ impl Machine {
                 let error = fault::race(tag, span.write, conflict.earlier, conflict.earlier_writes);
                 work.fault.get_or_insert_with(|| Box::new(error));
             }
+        }
+        // A callback by hand may enqueue and free whatever it knows to be over.
+        if matches!(work.action, Action::Host(_)) && tag.is_by_hand() {
+            work.before = Some(self.order.record(lane));
         }
         if work.engine == Engine::Compute {
             work.bytes = work.bytes.max(self.over_the_link(spans));

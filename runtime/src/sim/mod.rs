@@ -339,6 +339,7 @@ impl Driver for Sim {
         let Some(outcome) = record.outcome.get().filter(|outcome| outcome.at <= machine.now) else {
             return Ok(false);
         };
+        machine.host_waited(outcome.at, &record.clock);
         outcome.failure.as_ref().map_or(Ok(true), |failure| failure.pending().map(|()| true))
     }
 
@@ -517,6 +518,7 @@ impl Driver for Sim {
             share: 1.0,
             action: Action::Host(job),
             fault: None,
+            before: None,
         })
     }
 
@@ -528,6 +530,7 @@ impl Driver for Sim {
             share: 1.0,
             action: Action::Host(signal),
             fault: None,
+            before: None,
         })
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Work {
     pub action: Action,
     /// Why it must not be carried out.
     pub fault: Option<Box<DriverError>>,
+    /// What comes before it, of a function on the host, which knows that it is over.
+    pub before: Option<Clock>,
 }
 
 pub(super) enum Step {

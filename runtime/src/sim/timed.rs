@@ -7,6 +7,7 @@
 
 use super::machine::{Job, Machine, Progress};
 use super::model::Nanos;
+use super::order::Clock;
 use super::queue::{Action, Engine, Step};
 use crate::driver::Tag;
 
@@ -17,6 +18,7 @@ pub(super) struct Active {
     tag: Tag,
     engine: Engine,
     action: Action,
+    before: Option<Clock>,
     sequence: u64,
     enqueued_at: Nanos,
     started: Nanos,
@@ -87,6 +89,7 @@ impl Machine {
             tag: command.tag,
             engine: work.engine,
             action: work.action,
+            before: work.before,
             sequence: command.sequence,
             enqueued_at: command.enqueued_at,
             started: self.now,
@@ -139,6 +142,9 @@ impl Machine {
         if next == Nanos::INFINITY {
             return Progress::Stuck;
         }
+        if next > self.until {
+            (next, changing) = (self.until.max(self.now), None);
+        }
         let elapsed = next - self.now;
         for active in self.active.iter_mut().filter(|active| active.transferring) {
             active.remaining = (active.remaining - active.rate * elapsed).max(0.0);
@@ -153,8 +159,9 @@ impl Machine {
             return Progress::Moved;
         }
         // Not `remaining == 0`: the subtraction above may leave a rounding error, which must not keep time from moving.
-        let Active { stream, tag, action, sequence, enqueued_at, started, .. } = self.active.remove(index);
-        Progress::Run(Job { stream, tag, action, sequence, enqueued_at, started })
+        let Active { stream, tag, action, before, sequence, enqueued_at, started, .. } =
+            self.active.remove(index);
+        Progress::Run(Job { stream, tag, action, sequence, enqueued_at, started, before })
     }
 }
 

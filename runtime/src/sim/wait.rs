@@ -69,8 +69,13 @@ impl Sim {
             let enough = if adversarial { machine.carried_out() != begun } else { machine.now >= until };
             (enough || machine.is_idle()).then_some(machine.now)
         };
+        // Not beyond the host's time: what the host enqueues next would begin too late.
+        machine.until = until;
         // A device that is lost gets nowhere, which whoever asks is told.
-        drop(self.run_until("cuStreamQuery", machine, is_enough));
+        match self.run_until("cuStreamQuery", machine, is_enough) {
+            Ok((mut machine, _)) => machine.until = Nanos::INFINITY,
+            Err(_) => self.machine().until = Nanos::INFINITY,
+        }
     }
 
     pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
@@ -114,6 +119,11 @@ impl Sim {
                             machine.memory.destination(*to, *bytes),
                             machine.memory.destination(*from, *bytes),
                         );
+                    }
+                    if let Some(before) = job.before.take() {
+                        // A function knows what is over, and so does whatever it tells.
+                        let at = job.started;
+                        machine.host_waited(at, &before);
                     }
                     machine.executing = true;
                     drop(machine);

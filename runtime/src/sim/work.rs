@@ -36,7 +36,15 @@ pub(super) fn copy(model: &Model, to: End, from: End, bytes: usize) -> Work {
         (Place::Device, Place::Device) => (Engine::Compute, 2.0 * bytes as f64),
     };
     let action = Action::Copy { to: to.0, from: from.0, bytes };
-    Work { engine, latency: model.copy_latency, bytes: traffic, share: 1.0, action, fault: None }
+    Work {
+        engine,
+        latency: model.copy_latency,
+        bytes: traffic,
+        share: 1.0,
+        action,
+        fault: None,
+        before: None,
+    }
 }
 
 /// The sides of a copy of rows: to, and from.
@@ -101,6 +109,7 @@ pub(super) fn fill(model: &Model, start: usize, pattern: &[u8], bytes: usize) ->
         share: 1.0,
         action: Action::Body(Box::new(body)),
         fault: None,
+        before: None,
     }
 }
 
@@ -129,6 +138,7 @@ pub(super) fn kernel(model: &Model, spans: &[Span], share: f64, body: HostBody) 
         share,
         action: Action::Body(body),
         fault: None,
+        before: None,
     }
 }
 

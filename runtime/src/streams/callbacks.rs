@@ -42,15 +42,17 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// The driver refuses, or no thread can be started. The stream is one that captures a graph.
+    /// The driver refuses, or no thread can be started. The stream is one that captures a graph. The callback is then called with an
+    /// error, too.
     #[track_caller]
     pub fn then(&self, callback: impl FnOnce(Arrived) + Send + 'static) -> Result<()> {
         let at = caller("then");
         let driver = self.device().driver();
         let queue = driver.registry().callbacks()?;
         let core = &self.core;
-        core.callbacks.issue();
+        let number = core.callbacks.issue();
         let pending = Pending {
+            number,
             callback: Some(Box::new(callback)),
             queue: queue.clone(),
             // What comes before is over when it is called.
@@ -71,7 +73,7 @@ impl Stream {
     /// Calls a function once everything enqueued so far is complete; the stream goes on when it has returned:
     /// `cudaLaunchHostFunc`.
     ///
-    /// It runs on a thread of this crate's and may take its time, but it may not wait for a device, allocate, or free. If
+    /// It runs on a thread of this crate's and may take its time, but it may not enqueue anything or wait for a device. If
     /// something has failed on the way, it is dropped without being called. If it panics, the stream goes on, and its next
     /// synchronisation says so.
     ///
@@ -130,6 +132,7 @@ struct Pending {
     callback: Option<Box<dyn FnOnce(Arrived) + Send>>,
     queue: Callbacks,
     before: Clock,
+    number: u64,
     outstanding: Arc<Outstanding>,
     stream: Weak<StreamCore>,
     at: Caller,
@@ -145,15 +148,16 @@ impl Pending {
         if arrived.is_ok() {
             self.before.is_over();
         }
-        let (stream, outstanding, at) = (self.stream.clone(), Arc::clone(&self.outstanding), self.at);
+        let (stream, outstanding) = (self.stream.clone(), Arc::clone(&self.outstanding));
+        let (at, number) = (self.at, self.number);
         let job: HostJob = Box::new(move || {
             report(&stream, at, catch_unwind(AssertUnwindSafe(|| callback(arrived))));
-            outstanding.is_over();
+            outstanding.is_over(number);
         });
         if let Err(SendError(job)) = self.queue.send(Message::Do(job)) {
             // The device is gone.
             contain(|| drop(job));
-            self.outstanding.is_over();
+            self.outstanding.is_over(self.number);
         }
     }
 }

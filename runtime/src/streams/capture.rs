@@ -81,7 +81,7 @@ impl Capturing {
         }
     }
 
-    /// The nodes so far.
+    /// How many nodes there are.
     pub(super) fn len(&self) -> usize {
         Captured::locked(&self.into).memory.len()
     }
@@ -91,22 +91,25 @@ impl Capturing {
         Captured::locked(&self.into).done
     }
 
-    /// Makes a node of an operation.
+    /// Makes a node of an operation. Gives it back if the graph is captured already.
     ///
     /// # Errors
     /// It cannot be one; nothing orders it with an earlier one on the same memory.
     ///
     /// # Safety
     /// As [`StreamCore::enqueue`](super::core::StreamCore::enqueue), for every launch of the graph.
-    pub(super) unsafe fn record(
+    pub(super) unsafe fn record<'a>(
         &mut self,
         caller: Caller,
         tag: Tag,
         used: &[Used],
         checked: bool,
-        operation: Operation<'_>,
-    ) -> Result<()> {
+        operation: Operation<'a>,
+    ) -> Result<Option<Operation<'a>>> {
         let mut captured = Captured::locked(&self.into);
+        if captured.done {
+            return Ok(Some(operation));
+        }
         let before = captured.before(&self.after);
         if checked && let Some((earlier, wrote, writes)) = captured.conflict(used, &before) {
             return Err(raced((earlier, wrote), (caller, writes)));
@@ -135,7 +138,7 @@ impl Capturing {
         captured.bodies.extend(bodies);
         captured.memory.push(Node { caller, used: used.to_vec(), before });
         self.after = vec![node];
-        Ok(())
+        Ok(None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`StreamCore`]: a driver's stream, and what is known of the operations on it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,9 +10,9 @@ use super::capture::Capturing;
 use super::operation::Operation;
 use super::progress::{Clock, Progress};
 use super::registry;
-use super::uses::{Caller, Memory, Use, Uses};
+use super::uses::{Caller, Memory, Refused, Use, Uses};
 use crate::device::Device;
-use crate::driver::{DriverResult, RawStream};
+use crate::driver::{Driver, DriverResult, RawStream};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::plan::Priority;
 
@@ -91,7 +92,7 @@ impl StreamCore {
             raw,
             kind,
             level,
-            progress: Arc::default(),
+            progress: Progress::new(device),
             state: Mutex::default(),
             unreported: Mutex::default(),
             callbacks: Arc::default(),
@@ -128,30 +129,62 @@ impl StreamCore {
         operation: Operation<'_>,
     ) -> Result<()> {
         self.check_thread()?;
+        let driver = self.device.driver();
+        // A function of a stream's may not: the stream that it would enqueue on may wait for it.
+        driver.may_wait().map_err(|error| self.explain(error, Some(caller)))?;
+        let registry = driver.registry();
+        // Dropped last: the last handle of a stream waits for it.
+        let others = self.legacy_others();
         let _legacy = self.legacy();
         let mut state = self.state();
+        let mut operation = operation;
         if let Some(capturing) = state.capturing() {
-            let tag = self.device.driver().registry().tag(caller, capturing.len() as u64);
+            let tag = registry.tag(caller, capturing.len() as u64);
             // SAFETY: the caller's promise.
-            return unsafe { capturing.record(caller, tag, memory, checked, operation) };
+            match unsafe { capturing.record(caller, tag, memory, checked, operation) }? {
+                None => return Ok(()),
+                // The graph was captured at this moment.
+                Some(left) => operation = left,
+            }
+            state.capturing = None;
         }
-        self.join_legacy(&mut state);
-        state.enqueued += 1;
-        let number = state.enqueued;
+        if operation.is_nothing() {
+            return Ok(());
+        }
+        let clock = self.with_legacy(&state, &others);
+        let new = |write| Use {
+            progress: Arc::clone(&self.progress),
+            number: state.enqueued + 1,
+            stream: Arc::downgrade(self),
+            caller,
+            write,
+        };
+        // All of it before any of it is noted: what is refused is no use.
+        for Used { memory, bytes, write } in memory.iter().filter(|_| checked) {
+            if let Some(earlier) = memory.uses().conflict(bytes.clone(), &new(*write), &clock) {
+                return Err(race(&earlier, &new(*write)));
+            }
+        }
         for Used { memory, bytes, write } in memory {
-            let new = Use {
-                progress: Arc::clone(&self.progress),
-                number,
-                stream: Arc::downgrade(self),
-                caller,
-                write: *write,
-            };
-            let noted = memory.uses().note(bytes.clone(), &new, &state.clock, checked);
-            noted.map_err(|earlier| race(&earlier, &new))?;
+            let noted = memory.uses().note(bytes.clone(), &new(*write), (&state.clock, &clock), checked);
+            if let Err(refused) = noted {
+                // Some may be noted: that number is nobody else's.
+                let new = new(*write);
+                state.enqueued += 1;
+                return Err(match refused {
+                    Refused::Race(earlier) => race(&earlier, &new),
+                    Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
+                });
+            }
         }
-        let tag = self.device.driver().registry().tag(caller, number);
+        state.enqueued += 1;
+        let tag = registry.tag(caller, state.enqueued);
         // SAFETY: the caller's promise; the stream is live.
-        let enqueued = unsafe { operation.enqueue(self.device.driver(), self.raw, tag) };
+        let enqueued = unsafe { operation.enqueue(driver, self.raw, tag) };
+        if enqueued.is_ok() {
+            // Not before: the stream has waited now.
+            state.clock = clock;
+        }
         drop(state);
         enqueued.map_err(|error| self.explain(error, Some(caller)))
     }
@@ -161,20 +194,26 @@ impl StreamCore {
         self.kind.is_legacy().then(|| self.device.driver().registry().legacy())
     }
 
-    /// What a stream of the null stream's kind comes after without a word.
-    pub(super) fn join_legacy(&self, state: &mut State) {
+    /// The streams that it waits for without a word.
+    pub(super) fn legacy_others(&self) -> Vec<Arc<Self>> {
         if !self.kind.is_legacy() {
-            return;
+            return Vec::new();
         }
-        for other in self.device.driver().registry().legacy_streams() {
-            let is_related = (self.kind == Kind::Null) != (other.kind == Kind::Null);
-            if is_related && !std::ptr::eq(&raw const *other, self) {
-                // Not locked by anybody else, who would have to be the one for streams of this kind.
-                let its = other.state();
-                state.clock.join(&its.clock);
-                state.clock.advance(&other.progress, its.enqueued);
-            }
+        let mut others = self.device.driver().registry().legacy_streams();
+        others.retain(|other| (self.kind == Kind::Null) != (other.kind == Kind::Null));
+        others
+    }
+
+    /// What the next operation comes after, if it is enqueued.
+    pub(super) fn with_legacy(&self, state: &State, others: &[Arc<Self>]) -> Clock {
+        let mut clock = state.clock.clone();
+        for other in others {
+            // Not locked by anybody else, who would have to be the one for streams of this kind.
+            let its = other.state();
+            clock.join(&its.clock);
+            clock.advance(&other.progress, its.enqueued);
         }
+        clock
     }
 
     /// What comes before a point after the operation enqueued last.
@@ -187,6 +226,9 @@ impl StreamCore {
     /// Waits on the host for everything enqueued so far.
     pub(super) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
+        if self.state().capturing().is_some() {
+            return Err(ErrorKind::Capturing { what: "waited for" }.into());
+        }
         self.drain(true)?;
         match self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
@@ -197,21 +239,15 @@ impl StreamCore {
     /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
     /// for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
-        let (clock, issued) = {
-            let mut state = self.state();
-            if state.capturing().is_some() {
-                return Err(ErrorKind::Capturing { what: "waited for" }.into());
-            }
-            (self.now(&state), self.callbacks.issued())
-        };
+        let (clock, issued) = (self.now(&self.state()), self.callbacks.issued());
         self.device.driver().may_wait().map_err(|error| self.explain(error, None))?;
         let outcome = self.wait_on_device();
         // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
         if outcome.is_ok() || self.wait_on_device().is_ok() {
             clock.is_over();
-        }
-        if callbacks && !registry::is_callback() {
-            self.callbacks.wait(issued);
+            if callbacks && !registry::is_callback() {
+                self.callbacks.wait(issued);
+            }
         }
         outcome.map_err(|error| self.explain(error, None))
     }
@@ -267,7 +303,7 @@ impl StreamCore {
         let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
         let last = Use { progress, number: state.enqueued, stream, caller, write: true };
         // What does not matter is never refused.
-        let _ = uses.note(0..1, &last, &state.clock, false);
+        let _ = uses.note(0..1, &last, (&state.clock, &state.clock), false);
     }
 
     /// A driver's error, of the operation that is known to be at fault.
@@ -278,13 +314,36 @@ impl StreamCore {
 
 impl Drop for StreamCore {
     fn drop(&mut self) {
-        let enqueued = self.state().enqueued;
-        let over = self.wait_for(enqueued);
-        self.device.driver().registry().remove_stream(self);
-        if matches!(self.kind, Kind::NonBlocking | Kind::Blocking) && over {
-            // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
-            let _ = unsafe { self.device.driver().destroy_stream(self.raw) };
+        let driver = self.device.driver();
+        driver.registry().remove_stream(self);
+        let clock = self.now(&self.state());
+        // CUDA keeps a thread's stream as long as the thread.
+        let is_own = match self.kind {
+            Kind::NonBlocking | Kind::Blocking => true,
+            Kind::PerThread(_) => driver.info().simulated,
+            Kind::Null => false,
+        };
+        let (raw, is_of_a_thread) = (self.raw, matches!(self.kind, Kind::PerThread(_)));
+        let end = move |driver: &dyn Driver| {
+            let wait = || match is_of_a_thread {
+                true => driver.synchronize_device(),
+                // SAFETY: the stream is live.
+                false => unsafe { driver.synchronize_stream(raw) },
+            };
+            if wait().is_ok() || wait().is_ok() {
+                clock.is_over();
+                if is_own {
+                    // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
+                    let _ = unsafe { driver.destroy_stream(raw) };
+                }
+            }
+        };
+        if driver.may_wait().is_ok() {
+            return end(driver);
         }
+        // Inside of a function of a stream's: elsewhere, or else it stays.
+        let device = self.device.clone();
+        let _ = driver.registry().call_back(Box::new(move || end(device.driver())));
     }
 }
 
@@ -305,30 +364,49 @@ pub(super) fn caller(what: &'static str) -> Caller {
     Caller { what, at: Location::caller() }
 }
 
-/// Callbacks that a stream was given, and those that have returned or never will be called.
+/// Callbacks that a stream was given and that have not returned.
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
-    issued: Mutex<u64>,
-    over: Mutex<u64>,
+    callbacks: Mutex<Callbacks>,
     changed: Condvar,
 }
 
+#[derive(Debug, Default)]
+struct Callbacks {
+    /// So far.
+    issued: u64,
+    /// The numbers of those that have not returned, and may still be called.
+    left: BTreeSet<u64>,
+}
+
 impl Outstanding {
-    pub(super) fn issue(&self) {
-        *self.issued.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    fn locked(&self) -> MutexGuard<'_, Callbacks> {
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a new one.
+    pub(super) fn issue(&self) -> u64 {
+        let mut callbacks = self.locked();
+        callbacks.issued += 1;
+        let number = callbacks.issued;
+        callbacks.left.insert(number);
+        number
     }
 
     fn issued(&self) -> u64 {
-        *self.issued.lock().unwrap_or_else(PoisonError::into_inner)
+        self.locked().issued
     }
 
-    pub(super) fn is_over(&self) {
-        *self.over.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    /// It has returned, or will not be called.
+    pub(super) fn is_over(&self, number: u64) {
+        self.locked().left.remove(&number);
         self.changed.notify_all();
     }
 
+    /// Waits for the first so many.
     fn wait(&self, issued: u64) {
-        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(over, |over| *over < issued).unwrap_or_else(PoisonError::into_inner));
+        let is_left =
+            |callbacks: &mut Callbacks| callbacks.left.first().is_some_and(|first| *first <= issued);
+        drop(self.changed.wait_while(self.locked(), is_left).unwrap_or_else(PoisonError::into_inner));
     }
 }

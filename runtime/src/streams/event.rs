@@ -1,5 +1,6 @@
 //! [`Event`]: a point in a stream.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct Event {
     raw: raw::Event,
     timing: bool,
     recorded: Mutex<Recorded>,
+    /// Changes whenever it is recorded.
+    records: AtomicU64,
 }
 
 /// What it stands for.
@@ -48,6 +51,16 @@ pub(super) enum Recorded {
     Captured(Capturing),
 }
 
+impl Recorded {
+    fn clock(&self, what: &'static str) -> Result<Clock> {
+        match self {
+            Self::Nothing => Ok(Clock::default()),
+            Self::Enqueued(clock) => Ok(clock.clone()),
+            Self::Captured(_) => Err(ErrorKind::Capturing { what }.into()),
+        }
+    }
+}
+
 impl Event {
     /// One that orders and does not tell the time, which costs less.
     ///
@@ -59,6 +72,7 @@ impl Event {
             raw: raw::Event::new(device)?,
             timing: false,
             recorded: Mutex::default(),
+            records: AtomicU64::new(0),
         })
     }
 
@@ -68,7 +82,8 @@ impl Event {
     /// The driver refuses.
     pub fn with_timing(device: &Device) -> Result<Self> {
         let raw = raw::Event::with_timing(device)?;
-        Ok(Self { device: device.clone(), raw, timing: true, recorded: Mutex::default() })
+        let records = AtomicU64::new(0);
+        Ok(Self { device: device.clone(), raw, timing: true, recorded: Mutex::default(), records })
     }
 
     /// The device whose streams it is for.
@@ -82,12 +97,20 @@ impl Event {
     /// Something has failed in the stream by then; the calling thread may not wait for a device, since it runs a function of a
     /// stream's; it was recorded while a graph was captured.
     pub fn synchronize(&self) -> Result<()> {
-        let clock = self.clock("waited for")?;
         let driver = self.device.driver();
-        let outcome = driver.may_wait().and_then(|()| self.raw.synchronize());
-        outcome.map_err(|error| registry::explain(driver.registry(), error, None))?;
-        clock.is_over();
-        Ok(())
+        loop {
+            let (clock, records) = {
+                let recorded = self.recorded();
+                (recorded.clock("waited for")?, self.records.load(Ordering::Acquire))
+            };
+            let outcome = driver.may_wait().and_then(|()| self.raw.synchronize());
+            outcome.map_err(|error| registry::explain(driver.registry(), error, None))?;
+            // Else it is not known which record was waited for.
+            if self.records.load(Ordering::Acquire) == records {
+                clock.is_over();
+                return Ok(());
+            }
+        }
     }
 
     /// Whether the stream has got to where it was recorded last.
@@ -95,9 +118,11 @@ impl Event {
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
     pub fn query(&self) -> Result<bool> {
-        let clock = self.clock("asked")?;
         let driver = self.device.driver();
         driver.poll();
+        // Nobody records it meanwhile.
+        let recorded = self.recorded();
+        let clock = recorded.clock("asked")?;
         let done =
             self.raw.is_complete().map_err(|error| registry::explain(driver.registry(), error, None))?;
         if done {
@@ -116,9 +141,12 @@ impl Event {
             return Err(ErrorKind::NoTiming.into());
         }
         self.device.check_stream("Event", &later.device)?;
-        let never = [self, later].iter().any(|event| matches!(*event.recorded(), Recorded::Nothing));
-        if never {
-            return Err(ErrorKind::NeverRecorded.into());
+        for event in [self, later] {
+            let recorded = event.recorded();
+            recorded.clock("asked")?;
+            if let Recorded::Nothing = &*recorded {
+                return Err(ErrorKind::NeverRecorded.into());
+            }
         }
         let nanos = self.raw.elapsed(&later.raw)?;
         Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
@@ -129,40 +157,33 @@ impl Event {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn clock(&self, what: &'static str) -> Result<Clock> {
-        match &*self.recorded() {
-            Recorded::Nothing => Ok(Clock::default()),
-            Recorded::Enqueued(clock) => Ok(clock.clone()),
-            Recorded::Captured(_) => Err(ErrorKind::Capturing { what }.into()),
-        }
-    }
-
     /// Stands for everything on the stream so far.
     pub(super) fn record(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
+        let registry = self.device.driver().registry();
+        self.device.driver().may_wait().map_err(|error| registry::explain(registry, error, Some(at)))?;
+        // Dropped last: the last handle of a stream waits for it.
+        let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
         // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
         let mut recorded = self.recorded();
-        let registry = self.device.driver().registry();
         let _legacy = stream.legacy();
         let mut state = stream.state();
+        self.records.fetch_add(1, Ordering::AcqRel);
         if let Some(capturing) = state.capturing() {
             *recorded = Recorded::Captured(capturing.clone());
             return Ok(());
         }
         // A blocking stream was made to wait when something was enqueued on the null stream. Whether the null stream waits
         // before it records, CUDA's manual does not say.
-        if stream.kind != Kind::Null {
-            stream.join_legacy(&mut state);
-        }
+        let clock = stream.with_legacy(&state, &others);
         state.enqueued += 1;
         let tag = registry.tag(at, state.enqueued);
         // SAFETY: both are live, and of one device.
         let outcome = unsafe { self.device.driver().record(self.raw.raw, stream.raw, tag) };
-        match outcome {
-            Ok(()) => *recorded = Recorded::Enqueued(stream.now(&state)),
-            Err(error) => return Err(registry::explain(registry, error, Some(at))),
-        }
+        outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
+        state.clock = clock;
+        *recorded = Recorded::Enqueued(stream.now(&state));
         Ok(())
     }
 
@@ -170,6 +191,8 @@ impl Event {
     pub(super) fn wait(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
+        let driver = self.device.driver();
+        driver.may_wait().map_err(|error| registry::explain(driver.registry(), error, Some(at)))?;
         let recorded = self.recorded();
         let mut state = stream.state();
         let elsewhere =

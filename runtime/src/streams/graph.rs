@@ -15,7 +15,7 @@ use crate::driver::RawGraph;
 use crate::error::{ErrorKind, Result, Site};
 use crate::graph::Recording;
 use crate::kernel::Grid;
-use crate::memory::{PinnedBuf, PinnedCore};
+use crate::memory::{PinnedBuf, PinnedCore, release};
 
 /// Operations that were captured from streams, to be launched as one: a `cudaGraphExec_t`.
 ///
@@ -47,7 +47,8 @@ use crate::memory::{PinnedBuf, PinnedCore};
 /// ```
 pub struct Graph {
     device: Device,
-    raw: RawGraph,
+    /// Until it is dropped.
+    raw: Option<RawGraph>,
     nodes: Recording,
     bodies: Vec<(Box<dyn Bodies>, Grid)>,
     /// What all of it uses.
@@ -81,20 +82,28 @@ impl Stream {
         // However `body` ends: what is enqueued afterwards is carried out.
         let done = Done(&into);
         let outcome = body(self);
+        let captured = done.captured();
         drop(done);
         outcome?;
-        // Events that were recorded here still know it as one that is captured.
-        let over = Captured { done: true, ..Captured::default() };
-        let captured = std::mem::replace(&mut *Captured::locked(&into), over);
         Graph::new(self.device(), captured)
     }
 }
 
+/// Ends a capture.
 struct Done<'a>(&'a Mutex<Captured>);
+
+impl Done<'_> {
+    /// What was captured. Events that were recorded meanwhile still know of it, but not what it has.
+    fn captured(&self) -> Captured {
+        let over = Captured { done: true, ..Captured::default() };
+        std::mem::replace(&mut *Captured::locked(self.0), over)
+    }
+}
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        Captured::locked(self.0).done = true;
+        // Not under the lock: buffers wait when they are dropped.
+        drop(self.captured());
     }
 }
 
@@ -119,7 +128,15 @@ impl Graph {
                 used.push(Used { memory, bytes, write });
             }
         }
-        Ok(Self { device: device.clone(), raw, nodes, bodies, used, host, launches: Uses::default() })
+        Ok(Self {
+            device: device.clone(),
+            raw: Some(raw),
+            nodes,
+            bodies,
+            used,
+            host,
+            launches: Uses::default(),
+        })
     }
 
     /// How many operations it has.
@@ -178,7 +195,8 @@ impl Graph {
         } else {
             Vec::new()
         };
-        let operation = Operation::Graph { graph: &self.raw, nodes: &self.nodes, bodies };
+        let Some(graph) = &self.raw else { return Err(ErrorKind::Skipped.into()) };
+        let operation = Operation::Graph { graph, nodes: &self.nodes, bodies };
         // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays as long as a launch
         // of it is pending.
         unsafe { stream.enqueue(at, &self.used, operation) }?;
@@ -193,14 +211,18 @@ fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        if self.launches.is_used() && !self.launches.settle(false) {
-            // It cannot be waited for: the graph stays, and what it uses.
-            std::mem::forget(std::mem::take(&mut self.used));
-            std::mem::forget(std::mem::take(&mut self.host));
-            return;
-        }
-        // SAFETY: destroyed here only, and no launch of it is under way.
-        let _ = unsafe { self.device.driver().destroy_graph(&self.raw) };
+        let (launches, raw) = (std::mem::take(&mut self.launches), self.raw.take());
+        let (used, host) = (std::mem::take(&mut self.used), std::mem::take(&mut self.host));
+        let Some(raw) = raw else { return };
+        release(&self.device, move |driver| {
+            if launches.is_used() && !launches.settle(false) {
+                // It cannot be waited for: the graph stays, and what it uses.
+                std::mem::forget((used, host));
+                return;
+            }
+            // SAFETY: destroyed here only, and no launch of it is under way.
+            let _ = unsafe { driver.destroy_graph(&raw) };
+        });
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Axis, Extent};
 use crate::function::{Function, check_limits};
 use crate::kernel::Grid;
+use crate::launch::sealed::Argument;
 use crate::launch::{Launch, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases};
 use crate::memory::{DeviceBuf, PinnedBuf};
 use bytemuck::Pod;
@@ -103,6 +104,11 @@ impl ByHand<'_> {
         result.map_err(|error: Error| error.at(self.of(name).place()))
     }
 }
+
+impl<T: Pod> Argument for &DeviceBuf<T> {}
+impl<T: Pod> Argument for &mut DeviceBuf<T> {}
+impl<T: Pod> Argument for &PinnedBuf<T> {}
+impl<T: Pod> Argument for &mut PinnedBuf<T> {}
 
 impl<T: Pod> ReadArg<T> for &DeviceBuf<T> {
     fn view(self) -> View<T> {

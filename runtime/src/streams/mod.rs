@@ -90,6 +90,6 @@ pub(crate) use launch::ByHand;
 pub use memory::{FromDevice, FromHost, ToDevice, ToHost};
 pub(crate) use registry::Registry;
 pub use stream::{Rectangle, Stream};
-pub(crate) use uses::{Memory, Uses};
+pub(crate) use uses::{Held, Memory, Uses};
 
 pub use crate::plan::Priority;

@@ -3,7 +3,7 @@
 use crate::driver::{
     Access, DevicePtr, Driver, DriverResult, HostJob, RawGraph, RawLaunch, RawStream, Rows, Tag,
 };
-use crate::graph::Recording;
+use crate::graph::{Recording, Work};
 use crate::kernel::Grid;
 use crate::launch::HostBody;
 
@@ -37,6 +37,19 @@ pub(super) enum Operation<'a> {
 }
 
 impl Operation<'_> {
+    /// Whether it does nothing, so that it need not be enqueued: then it orders nothing either.
+    pub(super) fn is_nothing(&self) -> bool {
+        match self {
+            Self::Upload { bytes, .. } | Self::Download { bytes, .. } | Self::OnDevice { bytes, .. } => {
+                *bytes == 0
+            }
+            Self::Rows(rows) => rows.is_empty(),
+            Self::Fill { pattern, count, .. } => pattern.is_empty() || *count == 0,
+            Self::Graph { nodes, .. } => nodes.nodes().iter().all(|node| node.work == Work::Nothing),
+            Self::Launch { .. } | Self::Host { .. } | Self::Signal(_) => false,
+        }
+    }
+
     /// # Safety
     /// As the driver's methods: the stream is live, the ranges of memory stay until the operation has completed, and so on.
     pub(super) unsafe fn enqueue(self, driver: &dyn Driver, stream: RawStream, tag: Tag) -> DriverResult<()> {

@@ -7,13 +7,32 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::device::Device;
+
 /// How many operations of a stream are known to have completed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Progress {
+    device: Device,
     completed: AtomicU64,
 }
 
 impl Progress {
+    /// Of a new stream.
+    pub(super) fn new(device: &Device) -> Arc<Self> {
+        Arc::new(Self { device: device.clone(), completed: AtomicU64::new(0) })
+    }
+
+    /// Waits for the first so many operations of a stream that is gone, and so has no more. `false` if that is not possible.
+    pub(super) fn wait_for_all_of_device(&self, number: u64) -> bool {
+        let driver = self.device.driver();
+        let wait = || driver.may_wait().and_then(|()| driver.synchronize_device());
+        // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
+        if !self.has_reached(number) && (wait().is_ok() || wait().is_ok()) {
+            self.reached(number);
+        }
+        self.has_reached(number)
+    }
+
     /// The first so many have completed.
     pub(super) fn reached(&self, number: u64) {
         self.completed.fetch_max(number, Ordering::AcqRel);
@@ -62,10 +81,12 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spec;
 
     #[test]
     fn what_is_over_is_forgotten() {
-        let [one, other] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let device = Device::simulated(Spec::default());
+        let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let mut event = Clock::default();
         event.advance(&one, 3);
         event.advance(&one, 2);

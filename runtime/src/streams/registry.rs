@@ -1,21 +1,18 @@
 //! [`Registry`]: what a device knows of the streams and the memory that users have in their own hands.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::core::{Kind, StreamCore};
 use super::uses::{Caller, Memory};
 use crate::driver::{DevicePtr, HostJob, Tag};
 use crate::error::{Detail, DriverError, Error, ErrorKind, Place, Result, Touch};
 use crate::unwind::contain;
-
-/// In place of a pipeline's number: operations on streams by hand.
-const BY_HAND: u32 = u32::MAX;
 
 thread_local!(static CALLBACK: Cell<bool> = const { Cell::new(false) });
 
@@ -27,7 +24,9 @@ pub(super) fn is_callback() -> bool {
 /// One for each device.
 #[derive(Default)]
 pub(crate) struct Registry {
-    streams: Mutex<Vec<Weak<StreamCore>>>,
+    streams: Mutex<Vec<(Kind, Weak<StreamCore>)>>,
+    /// Held while somebody looks for a stream of which there is one, and makes it.
+    only: Mutex<()>,
     /// Held while something is enqueued on a stream that the null stream waits for, or on that.
     legacy: Mutex<()>,
     /// By where it begins.
@@ -64,22 +63,37 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Registry {
     pub(super) fn add_stream(&self, stream: &Arc<StreamCore>) {
-        locked(&self.streams).push(Arc::downgrade(stream));
+        locked(&self.streams).push((stream.kind, Arc::downgrade(stream)));
     }
 
     pub(super) fn remove_stream(&self, stream: &StreamCore) {
-        locked(&self.streams).retain(|other| !std::ptr::eq(other.as_ptr(), stream));
+        locked(&self.streams).retain(|(_, other)| !std::ptr::eq(other.as_ptr(), stream));
+    }
+
+    /// Those that there are, of some kinds. To be dropped where no lock is held: the last handle of a stream waits for it.
+    fn streams_of(&self, is_one: impl Fn(Kind) -> bool) -> Vec<Arc<StreamCore>> {
+        let streams = locked(&self.streams);
+        streams.iter().filter(|(kind, _)| is_one(*kind)).filter_map(|(_, stream)| stream.upgrade()).collect()
     }
 
     /// Those that there are.
     pub(super) fn streams(&self) -> Vec<Arc<StreamCore>> {
-        locked(&self.streams).iter().filter_map(Weak::upgrade).collect()
+        self.streams_of(|_| true)
     }
 
     /// Those that the null stream waits for, and that itself.
     pub(super) fn legacy_streams(&self) -> Vec<Arc<StreamCore>> {
-        let all = self.streams();
-        all.into_iter().filter(|stream| stream.kind != Kind::NonBlocking).collect()
+        self.streams_of(|kind| kind != Kind::NonBlocking)
+    }
+
+    /// The only stream of its kind, which `make` makes.
+    pub(super) fn only(
+        &self,
+        kind: Kind,
+        make: impl FnOnce() -> Result<Arc<StreamCore>>,
+    ) -> Result<Arc<StreamCore>> {
+        let _only = locked(&self.only);
+        self.streams_of(|other| other == kind).pop().map_or_else(make, Ok)
     }
 
     pub(super) fn legacy(&self) -> MutexGuard<'_, ()> {
@@ -112,12 +126,12 @@ impl Registry {
             all.push(caller);
             all.len() as u32 - 1
         });
-        Tag { pipeline: BY_HAND, operation, chunk: number }
+        Tag { pipeline: Tag::BY_HAND, operation, chunk: number }
     }
 
     fn caller(&self, tag: Tag) -> Option<Caller> {
         let callers = locked(&self.callers);
-        (tag.pipeline == BY_HAND).then(|| callers.all.get(tag.operation as usize).copied()).flatten()
+        tag.is_by_hand().then(|| callers.all.get(tag.operation as usize).copied()).flatten()
     }
 
     /// Has the thread for callbacks do something: one thing after another.
@@ -145,14 +159,21 @@ fn start_thread() -> Result<Callbacks> {
     let (sender, messages) = mpsc::channel();
     let work = move || {
         CALLBACK.set(true);
-        let mut expected: Vec<(Weak<StreamCore>, u64)> = Vec::new();
+        let mut expected: VecDeque<(Instant, Weak<StreamCore>, u64)> = VecDeque::new();
         loop {
-            let patience = if expected.is_empty() { Duration::MAX } else { PATIENCE };
+            // Whatever has come meanwhile need not be waited for.
+            while expected.front().is_some_and(|(_, stream, number)| {
+                stream.upgrade().is_none_or(|stream| stream.progress.has_reached(*number))
+            }) {
+                expected.pop_front();
+            }
+            let since = expected.front().map(|(since, ..)| since.elapsed());
+            let patience = since.map_or(Duration::MAX, |since| PATIENCE.saturating_sub(since));
             match messages.recv_timeout(patience) {
                 Ok(Message::Do(job)) => contain(job),
-                Ok(Message::Expect(stream, number)) => expected.push((stream, number)),
+                Ok(Message::Expect(stream, number)) => expected.push_back((Instant::now(), stream, number)),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    for (stream, number) in expected.drain(..) {
+                    if let Some((_, stream, number)) = expected.pop_front() {
                         // It keeps what goes wrong.
                         let _ = stream.upgrade().map(|stream| stream.wait_for(number));
                     }

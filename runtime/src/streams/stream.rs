@@ -76,11 +76,8 @@ impl Stream {
 
     /// A stream of which there is one.
     fn shared(device: &Device, kind: Kind) -> Result<Self> {
-        let found = device.driver().registry().streams().into_iter().find(|stream| stream.kind == kind);
-        Ok(Self::of(match found {
-            Some(core) => core,
-            None => StreamCore::new(device, kind, Priority::Default)?,
-        }))
+        let make = || StreamCore::new(device, kind, Priority::Default);
+        device.driver().registry().only(kind, make).map(Self::of)
     }
 
     fn of(core: Arc<StreamCore>) -> Self {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::core::StreamCore;
@@ -42,7 +42,7 @@ impl Caller {
 pub(super) struct Use {
     pub(super) progress: Arc<Progress>,
     pub(super) number: u64,
-    /// It waits when it is dropped, so that whoever is gone has nothing pending.
+    /// To wait for it. One that is gone enqueues nothing more.
     pub(super) stream: Weak<StreamCore>,
     pub(super) caller: Caller,
     pub(super) write: bool,
@@ -82,7 +82,33 @@ struct Segment {
 pub(crate) struct Uses {
     /// What is in `segments`, to look at without the lock.
     pending: AtomicU8,
+    /// Runs, and copies that are waited for, that have it.
+    runs: AtomicU32,
     segments: Mutex<BTreeMap<u64, Segment>>,
+}
+
+/// Why a use is not noted.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// A run has the memory.
+    Held,
+    Race(Box<Use>),
+}
+
+/// Memory that a run has, until this is dropped.
+pub(crate) struct Held(Arc<dyn Memory>);
+
+impl Held {
+    pub(crate) fn new(memory: Arc<dyn Memory>) -> Self {
+        memory.uses().hold();
+        Self(memory)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.uses().give_back();
+    }
 }
 
 impl Uses {
@@ -103,24 +129,37 @@ impl Uses {
         self.segments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a use of some bytes.
+    /// The earlier use that nothing orders with a new one.
+    pub(super) fn conflict(&self, bytes: Range<u64>, new: &Use, clock: &Clock) -> Option<Use> {
+        conflict(&self.locked(), bytes, new, clock)
+    }
+
+    /// Notes a use of some bytes. `known` is what comes before it whether or not it will be enqueued, `clock` what comes before it
+    /// if it is.
     ///
     /// # Errors
-    /// The earlier use that nothing orders with this one, if that `matters`.
-    pub(super) fn note(&self, bytes: Range<u64>, new: &Use, clock: &Clock, matters: bool) -> Result<(), Use> {
+    /// A run holds the memory, or an earlier use that nothing orders with this one, if that `matters`.
+    pub(super) fn note(
+        &self,
+        bytes: Range<u64>,
+        new: &Use,
+        (known, clock): (&Clock, &Clock),
+        matters: bool,
+    ) -> Result<(), Refused> {
         if bytes.is_empty() {
             return Ok(());
         }
         let mut segments = self.locked();
+        if self.runs.load(Ordering::Acquire) > 0 {
+            return Err(Refused::Held);
+        }
+        if let Some(earlier) = conflict(&segments, bytes.clone(), new, clock).filter(|_| matters) {
+            return Err(Refused::Race(Box::new(earlier)));
+        }
         split(&mut segments, bytes.start);
         split(&mut segments, bytes.end);
-        let within = segments.range(bytes.clone()).flat_map(|(_, segment)| &segment.uses);
-        let conflicts = |earlier: &&Use| (earlier.write || new.write) && !earlier.is_before(new, clock);
-        if let Some(earlier) = within.clone().find(conflicts).filter(|_| matters) {
-            return Err(earlier.clone());
-        }
         let mut covered = bytes.start;
-        let mut gaps = Vec::new();
+        let (mut gaps, mut alone) = (Vec::new(), true);
         for (&start, segment) in segments.range_mut(bytes.clone()) {
             if covered < start {
                 gaps.push(covered..start);
@@ -129,11 +168,18 @@ impl Uses {
             // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a
             // read makes up for earlier reads.
             segment.uses.retain(|earlier| {
-                !earlier.is_over() && !((new.write || !earlier.write) && earlier.is_before(new, clock))
+                !earlier.is_over() && !((new.write || !earlier.write) && earlier.is_before(new, known))
             });
+            alone &= segment.uses.is_empty();
             segment.uses.push(new.clone());
         }
-        if covered < bytes.end {
+        if alone {
+            // One in place of many.
+            while let Some((&start, _)) = segments.range(bytes.clone()).next() {
+                segments.remove(&start);
+            }
+            gaps = vec![bytes];
+        } else if covered < bytes.end {
             gaps.push(covered..bytes.end);
         }
         for gap in gaps {
@@ -141,6 +187,18 @@ impl Uses {
         }
         self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
         Ok(())
+    }
+
+    /// A run has the memory from now on: streams are refused until it gives it back. Operations that are pending must still be
+    /// waited for.
+    fn hold(&self) {
+        self.runs.fetch_add(1, Ordering::AcqRel);
+        // Whoever notes a use at this moment has noted it then.
+        drop(self.locked());
+    }
+
+    fn give_back(&self) {
+        self.runs.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Forgets what is over.
@@ -174,11 +232,23 @@ impl Uses {
         }
         let settled = last.iter().all(|left| match left.stream.upgrade() {
             Some(stream) => stream.wait_for(left.number),
-            None => left.is_over(),
+            None => left.progress.wait_for_all_of_device(left.number),
         });
         self.prune();
         settled
     }
+}
+
+fn conflict(segments: &BTreeMap<u64, Segment>, bytes: Range<u64>, new: &Use, clock: &Clock) -> Option<Use> {
+    if bytes.is_empty() {
+        return None;
+    }
+    // The one that it begins in, too.
+    let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
+    let start = first.map_or(bytes.start, |(&start, _)| start);
+    let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
+    let conflicts = |earlier: &&Use| (earlier.write || new.write) && !earlier.is_before(new, clock);
+    within.clone().find(conflicts).cloned()
 }
 
 /// Makes `at` the border of two segments, if it lies within one.
@@ -194,6 +264,8 @@ fn split(segments: &mut BTreeMap<u64, Segment>, at: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spec;
+    use crate::device::Device;
 
     #[track_caller]
     fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
@@ -201,53 +273,69 @@ mod tests {
         Use { progress: Arc::clone(progress), number, stream: Weak::new(), caller, write }
     }
 
+    #[track_caller]
+    fn race_with(refused: Result<(), Refused>) -> Use {
+        match refused {
+            Err(Refused::Race(earlier)) => *earlier,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn what_nothing_orders_is_refused() {
-        let [one, other] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let device = Device::simulated(Spec::default());
+        let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
-        uses.note(0..64, &operation(&one, 1, true), &none, true).expect("the first");
-        uses.note(0..8, &operation(&one, 2, false), &none, true).expect("the same stream");
-        let earlier = uses.note(60..70, &operation(&other, 1, false), &none, true).unwrap_err();
+        uses.note(0..64, &operation(&one, 1, true), (&none, &none), true).expect("the first");
+        uses.note(0..8, &operation(&one, 2, false), (&none, &none), true).expect("the same stream");
+        let earlier = race_with(uses.note(60..70, &operation(&other, 1, false), (&none, &none), true));
         assert!(earlier.write && earlier.number == 1);
-        uses.note(64..70, &operation(&other, 2, true), &none, true).expect("other bytes");
+        uses.note(64..70, &operation(&other, 2, true), (&none, &none), true).expect("other bytes");
         let mut waited = Clock::default();
         waited.advance(&one, 1);
-        uses.note(8..64, &operation(&other, 3, true), &waited, true).expect("it has waited");
-        let earlier = uses.note(0..1, &operation(&other, 4, true), &waited, true).unwrap_err();
+        uses.note(8..64, &operation(&other, 3, true), (&waited, &waited), true).expect("it has waited");
+        let earlier = race_with(uses.note(0..1, &operation(&other, 4, true), (&waited, &waited), true));
         assert!(!earlier.write && earlier.number == 2);
         one.reached(2);
-        uses.note(0..1, &operation(&other, 4, true), &none, true).expect("that is over");
+        uses.note(0..1, &operation(&other, 4, true), (&none, &none), true).expect("that is over");
         assert!(uses.is_written());
-        assert!(!uses.settle(false), "the stream is not there to wait for");
-        other.reached(4);
+        // The streams are gone: the device is waited for.
         assert!(uses.settle(false) && !uses.is_used());
+        uses.hold();
+        let held = uses.note(0..1, &operation(&other, 5, true), (&none, &none), false);
+        assert!(matches!(held, Err(Refused::Held)));
+        uses.give_back();
     }
 
     /// Or else a loop that the host does not wait for would remember all of its turns.
     #[test]
     fn what_comes_before_a_write_is_forgotten() {
-        let [up, math] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let device = Device::simulated(Spec::default());
+        let [up, math] = [(); 2].map(|()| Progress::new(&device));
         let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
         for turn in 1..1000 {
-            uses.note(0..1024, &operation(&up, turn, true), &of_up, true).expect("in order");
+            uses.note(0..1024, &operation(&up, turn, true), (&of_up, &of_up), true).expect("in order");
             of_math.advance(&up, turn);
-            uses.note(0..512, &operation(&math, turn, false), &of_math, true).expect("in order");
+            uses.note(0..512, &operation(&math, turn, false), (&of_math, &of_math), true).expect("in order");
             of_up.advance(&math, turn);
         }
         let segments = uses.locked();
-        assert!(segments.len() <= 2 && segments.values().all(|segment| segment.uses.len() <= 2));
+        assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
     }
 
     /// What is not checked is remembered all the same: it must be waited for.
     #[test]
     fn what_does_not_matter_is_kept() {
-        let [one, other] = [(); 2].map(|()| Arc::new(Progress::default()));
+        let device = Device::simulated(Spec::default());
+        let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
-        uses.note(0..64, &operation(&one, 1, true), &none, false).expect("the first");
-        uses.note(0..64, &operation(&other, 1, true), &none, false).expect("not checked");
+        uses.note(0..64, &operation(&one, 1, true), (&none, &none), false).expect("the first");
+        uses.note(0..64, &operation(&other, 1, true), (&none, &none), false).expect("not checked");
         other.reached(1);
-        assert!(!uses.settle(false));
+        uses.prune();
+        assert!(uses.is_used());
         one.reached(1);
-        assert!(uses.settle(false));
+        uses.prune();
+        assert!(!uses.is_used());
     }
 }

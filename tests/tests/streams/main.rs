@@ -1,5 +1,6 @@
 //! Streams, events and the rest by hand: what each does, on the simulated device and, where that is asked for, on a GPU.
 
+mod attacks;
 mod basics;
 mod book;
 mod callbacks;

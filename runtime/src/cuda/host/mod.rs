@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use self::callbacks::{Owner, Ticket};
 use self::pool::Pool;
 use super::api::{Api, NOT_SUPPORTED};
-use super::driver::stream_handle;
+use super::driver::{PER_THREAD_STREAM, stream_handle};
 use super::words::{Word, Words};
 use crate::driver::{DriverResult, HostJob, RawStream};
 use crate::error::DriverError;
@@ -83,7 +83,9 @@ impl HostFunctions {
     /// The stream is live, and its context is current.
     pub(super) unsafe fn run(&self, api: &Api, stream: RawStream, job: HostJob) -> DriverResult<()> {
         self.pool.start().map_err(no_thread)?;
-        let lane = if api.has_wait_value() && !self.cannot_wait_for_memory.load(Ordering::Relaxed) {
+        // The handle of a thread's own stream is that of every thread's.
+        let has_word = stream.0 != PER_THREAD_STREAM && api.has_wait_value();
+        let lane = if has_word && !self.cannot_wait_for_memory.load(Ordering::Relaxed) {
             Some(self.lane(api, stream)?)
         } else {
             None

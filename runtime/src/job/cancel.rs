@@ -1,0 +1,90 @@
+//! [`Cancel`]: what asks runs to end.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local!(static CURRENT: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::new()) });
+
+/// Asks runs to end, between chunks, from any thread. A clone asks the same runs.
+///
+/// ```
+/// use thalweg::Cancel;
+///
+/// let cancel = Cancel::new();
+/// let asked = cancel.during(|| {
+///     // Any pipeline's run here ends with `ErrorKind::Cancelled` once somebody has called `cancel.cancel()`.
+///     cancel.is_cancelled()
+/// });
+/// assert!(!asked);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Cancel {
+    asked: Arc<AtomicBool>,
+}
+
+impl Cancel {
+    /// One that has not asked.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks. What was begun is finished: a run that is under way ends after the chunks that it has enqueued.
+    pub fn cancel(&self) {
+        self.asked.store(true, Ordering::Release);
+    }
+
+    /// Whether it has asked.
+    pub fn is_cancelled(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
+    }
+
+    /// Does something whose runs, on this thread, can be asked to end.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                // One that is there no more is nobody's loss.
+                let _ = CURRENT.try_with(|current| current.borrow_mut().pop());
+            }
+        }
+        CURRENT.with(|current| current.borrow_mut().push(self.clone()));
+        let _leave = Leave;
+        work()
+    }
+}
+
+/// Those who may ask a run that begins here.
+#[derive(Debug, Default)]
+pub(crate) struct Cancels(Vec<Cancel>);
+
+impl Cancels {
+    pub(crate) fn of_this_thread() -> Self {
+        Self(CURRENT.try_with(|current| current.borrow().clone()).unwrap_or_default())
+    }
+
+    pub(crate) fn any(&self) -> bool {
+        self.0.iter().any(Cancel::is_cancelled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_those_around_it_ask() {
+        let (outer, inner) = (Cancel::new(), Cancel::new());
+        assert!(!Cancels::of_this_thread().any());
+        outer.during(|| {
+            inner.during(|| inner.cancel());
+            assert!(!Cancels::of_this_thread().any());
+            inner.during(|| assert!(Cancels::of_this_thread().any()));
+            let unwound = std::panic::catch_unwind(|| inner.during(|| panic!("out of it")));
+            assert!(unwound.is_err() && !Cancels::of_this_thread().any());
+            outer.clone().cancel();
+            assert!(Cancels::of_this_thread().any());
+        });
+        assert!(!Cancels::of_this_thread().any());
+    }
+}

@@ -1,0 +1,229 @@
+//! [`Job`]: a run that goes on while its caller does something else.
+
+mod cancel;
+mod scope;
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+pub use cancel::Cancel;
+pub use scope::{Scope, ScopedJob, scope};
+
+use crate::error::{ErrorKind, Result};
+use crate::unwind::panic_message;
+
+/// Work on a thread of its own, most often a pipeline's run: what [`spawn`] gives.
+///
+/// It is a [`Future`], which works under any executor and needs none: [`wait`](Self::wait) blocks, [`try_wait`](Self::try_wait)
+/// does not. A job that is dropped or forgotten goes on to its end; whatever it was given, it owns.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg_kernels::saxpy;
+///
+/// stream_pipeline! {
+///     pipeline Saxpy {
+///         param a: f32;
+///         input x: [f32];
+///         inout y: [f32];
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+///         stage store { copy dy -> y; }
+///         chunk c = auto;
+///     }
+/// }
+///
+/// let device = Device::simulated(Spec::default());
+/// let mut saxpy = Saxpy::new(&device)?;
+/// let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
+/// let job = thalweg::spawn(move || {
+///     saxpy.run(3.0, &x, &mut y)?;
+///     Ok((saxpy, x, y))
+/// })?;
+/// // Something else meanwhile; then `job.await?`, or
+/// let (_saxpy, _x, y) = job.wait()?;
+/// assert_eq!(y, [5.0; 1000]);
+/// # Ok::<(), Error>(())
+/// ```
+#[must_use = "a job that nobody waits for tells nobody what came of it"]
+pub struct Job<T> {
+    shared: Arc<Shared<T>>,
+    cancel: Cancel,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    done: Condvar,
+}
+
+enum State<T> {
+    Running(Option<Waker>),
+    Done(Result<T>),
+    /// Somebody has it.
+    Taken,
+}
+
+impl<T> Shared<T> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { state: Mutex::new(State::Running(None)), done: Condvar::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        // Nothing of the user's runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self, outcome: Result<T>) {
+        let before = std::mem::replace(&mut *self.state(), State::Done(outcome));
+        self.done.notify_all();
+        if let State::Running(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+
+    fn wait(&self) -> Result<T> {
+        let running = |state: &mut State<T>| matches!(state, State::Running(_));
+        let state = self.done.wait_while(self.state(), running);
+        take(&mut state.unwrap_or_else(PoisonError::into_inner)).unwrap_or(Err(ErrorKind::JobTaken.into()))
+    }
+}
+
+/// What came of it, if that is known and nobody has it.
+fn take<T>(state: &mut State<T>) -> Option<Result<T>> {
+    match std::mem::replace(state, State::Taken) {
+        State::Done(outcome) => Some(outcome),
+        before => {
+            *state = before;
+            None
+        }
+    }
+}
+
+/// Does some work on a thread of its own: a pipeline's run, several of them, or anything else, with what it owns. Runs in it can be
+/// [cancelled](Job::cancel). What is to be had back, also after an error, the work returns.
+///
+/// # Errors
+/// No thread can be started. What the work itself returns, the job gives; if it panics, [`ErrorKind::Panicked`].
+pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<Job<T>> {
+    let (shared, cancel) = (Shared::new(), Cancel::new());
+    let (its, token) = (Arc::clone(&shared), cancel.clone());
+    let thread = thread::Builder::new().name("thalweg job".to_owned());
+    let started = thread.spawn(move || its.finish(guarded(&token, work)));
+    started.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+    Ok(Job { shared, cancel })
+}
+
+/// Calls `work` such that it does not unwind, and that its runs can be cancelled.
+fn guarded<T>(cancel: &Cancel, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a panic leaves half-done is dropped with what the work owns.
+    let outcome = catch_unwind(AssertUnwindSafe(|| cancel.during(work)));
+    outcome.unwrap_or_else(|panic| Err(ErrorKind::Panicked { message: panic_message(panic) }.into()))
+}
+
+impl<T> Job<T> {
+    /// Waits until it is done, and gives what came of it.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn wait(self) -> Result<T> {
+        self.shared.wait()
+    }
+
+    /// What came of it if it is done; else the job again.
+    pub fn try_wait(self) -> Result<Result<T>, Self> {
+        let outcome = take(&mut self.shared.state());
+        outcome.ok_or(self)
+    }
+
+    /// Whether it is done.
+    pub fn is_done(&self) -> bool {
+        !matches!(*self.shared.state(), State::Running(_))
+    }
+
+    /// Asks its runs to end: no further chunk is begun, what was begun is waited for, and the run fails with
+    /// [`ErrorKind::Cancelled`], which says what is complete.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+impl<T> Future for Job<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let mut state = self.shared.state();
+        if let State::Running(waker) = &mut *state {
+            match waker {
+                Some(waker) if waker.will_wake(context.waker()) => {}
+                waker => *waker = Some(context.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        Poll::Ready(take(&mut state).unwrap_or(Err(ErrorKind::JobTaken.into())))
+    }
+}
+
+impl<T> fmt::Debug for Job<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("done", &self.is_done()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+    use std::task::Wake;
+
+    use super::*;
+
+    struct Counted(AtomicUsize);
+
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_job_is_waited_for_in_each_way() {
+        assert_eq!(spawn(|| Ok(3)).expect("a thread").wait().expect("no failure"), 3);
+        let (go, wait) = mpsc::channel::<()>();
+        let mut job = spawn(move || Ok(wait.recv().is_ok())).expect("a thread");
+        job = job.try_wait().expect_err("it is not done");
+        assert!(!job.is_done());
+        let wakes = Arc::new(Counted(AtomicUsize::new(0)));
+        let waker = Waker::from(Arc::clone(&wakes));
+        let mut context = Context::from_waker(&waker);
+        for _ in 0..2 {
+            assert!(Pin::new(&mut job).poll(&mut context).is_pending());
+        }
+        go.send(()).expect("the job waits");
+        while wakes.0.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        assert!(matches!(Pin::new(&mut job).poll(&mut context), Poll::Ready(Ok(true))));
+        // Once is enough.
+        assert!(matches!(Pin::new(&mut job).poll(&mut context), Poll::Ready(Err(_))));
+        assert_eq!(wakes.0.load(Ordering::SeqCst), 1);
+        assert!(matches!(job.wait().unwrap_err().kind(), ErrorKind::JobTaken));
+    }
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let error = spawn(|| -> Result<()> { panic!("in a job") }).expect("a thread").wait().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Panicked { message } if message == "in a job"), "{error}");
+    }
+
+    #[test]
+    fn a_job_that_nobody_has_goes_on() {
+        let (sender, done) = mpsc::channel();
+        drop(spawn(move || Ok(sender.send(1).is_ok())).expect("a thread"));
+        assert_eq!(done.recv(), Ok(1));
+    }
+}
