@@ -170,7 +170,9 @@ impl From<DriverError> for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner.kind.driver_error().map(|error| error as _)
+        let kind = &self.inner.kind;
+        let of_driver = kind.driver_error().map(|error| error as _);
+        of_driver.or_else(|| kind.io_error().map(|error| error as _))
     }
 }
 

@@ -89,6 +89,7 @@ pub mod explore;
 mod extent;
 mod function;
 mod graph;
+mod io;
 mod kernel;
 mod launch;
 mod layout;
@@ -133,6 +134,7 @@ pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
+pub use io::{Sink, Source, Streamed, sink, source};
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
 /// Matrix products by cuBLAS and cuBLASLt. Needs the feature `cublas`.

@@ -5,6 +5,7 @@ mod copies;
 mod costs;
 mod cut;
 mod enqueue;
+mod exchange;
 mod execute;
 mod explain;
 mod functions;
@@ -28,6 +29,7 @@ mod shape;
 mod shared;
 mod staging;
 mod state;
+mod streamed;
 mod streams;
 mod symbols;
 #[cfg(test)]

@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::exchange::Exchange;
+use super::run::Chunk;
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
@@ -50,6 +52,10 @@ pub(super) struct Slot {
     /// Recorded after the device's copy from or to the slot.
     done: Event,
     state: State,
+    /// The source that it is read from in this run, or the sink that it is written to, as [`Exchange::ends`] numbers them.
+    end: Option<(Arc<Exchange>, usize)>,
+    /// Whether all of it has been written once.
+    is_initialised: bool,
 }
 
 enum State {
@@ -67,6 +73,15 @@ enum State {
         bytes: usize,
         task: Arc<Task>,
     },
+    /// It is the source's, until that has filled it with a chunk; then it is to be enqueued.
+    Reading {
+        chunk: usize,
+    },
+    /// It is the sink's, until that has accepted the chunk.
+    Writing {
+        chunk: usize,
+        bytes: usize,
+    },
 }
 
 /// Data on its way to pageable memory.
@@ -78,6 +93,8 @@ pub(super) struct Delivery {
     pub(super) bytes: usize,
     /// The device itself copies it there.
     pub(super) direct: bool,
+    /// The sink's chunk, where it goes to one.
+    pub(super) streamed: Option<Chunk>,
 }
 
 impl Staging {
@@ -141,6 +158,13 @@ impl Staging {
         self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
     }
 
+    /// Copies something that waits to be copied, if there is anything.
+    pub(super) fn help(&self) {
+        if let Some(workers) = self.workers {
+            workers.help();
+        }
+    }
+
     /// What to do while waiting for something else.
     pub(super) fn help_or_pause(&self) {
         if let Some(workers) = self.workers {
@@ -202,6 +226,65 @@ impl Staging {
         Ok(true)
     }
 
+    /// Lets the slots of an operation be read from a source or written to a sink.
+    pub(super) fn connect(&mut self, operation: usize, exchange: &Arc<Exchange>, end: usize) {
+        let Some(lane) = self.lanes.get_mut(operation) else { return };
+        for slot in lane.slots.iter_mut().take(self.slots) {
+            slot.end = Some((Arc::clone(exchange), end));
+            if !slot.is_initialised {
+                // SAFETY: the slot is that long, and nobody else's between runs.
+                unsafe { slot.ptr().write_bytes(0, slot.bytes()) };
+                slot.is_initialised = true;
+            }
+        }
+    }
+
+    /// How many chunks may be under way.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk `current` was enqueued.
+    /// `asks`: whether the device is asked how far it is.
+    pub(super) fn to_read(
+        &mut self,
+        operation: usize,
+        chunk: usize,
+        current: usize,
+        asks: bool,
+    ) -> DriverResult<Option<&mut Slot>> {
+        let Some(index) = chunk.checked_rem(self.slots) else { return Ok(None) };
+        let Some(slot) = self.slot(operation, index) else { return Ok(None) };
+        let is_free = match &slot.state {
+            State::Idle => true,
+            State::InFlight(None) if asks => slot.done.is_complete()?,
+            // Which that chunk has left out.
+            State::Reading { chunk } => *chunk < current,
+            _ => false,
+        };
+        Ok(is_free.then_some(slot))
+    }
+
+    /// Gives the first of what comes from the device to whom it is for, once it is there: waits for it by `wait`. Whether
+    /// there was any.
+    pub(super) fn deliver_first(
+        &mut self,
+        wait: impl FnOnce(usize, &Event) -> DriverResult<()>,
+    ) -> DriverResult<bool> {
+        while let Some((operation, index, chunk)) = self.due.pop_front() {
+            if let Some(slot) = self.slot(operation, index)
+                && matches!(slot.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+            {
+                wait(index, &slot.done)?;
+                // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the deliveries of runs
+                // that are over.
+                unsafe { slot.deliver() };
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Notes that a slot has delivered, if it has; whether it is idle now.
     pub(super) fn note(&mut self, operation: usize, slot: usize, device: &Device) -> bool {
         let lane = &mut self.lanes[operation];
@@ -217,6 +300,21 @@ impl Staging {
                 lane.arrived += 1;
                 slot.state = State::Idle;
                 true
+            }
+            State::Reading { chunk } if slot.is_read(*chunk) => {
+                slot.state = State::Idle;
+                true
+            }
+            State::Writing { chunk, bytes } => {
+                let Some((exchange, end)) = &slot.end else { return false };
+                let (is_through, accepted) = exchange.is_through(*end, *chunk);
+                if accepted {
+                    device.driver().host_copied(*bytes);
+                }
+                if is_through {
+                    slot.state = State::Idle;
+                }
+                is_through
             }
             _ => false,
         }
@@ -241,9 +339,18 @@ impl Staging {
     /// # Safety
     /// The device is done with every slot, and the run that made the deliveries is not over.
     pub(super) unsafe fn flush(&mut self, device: &Device) {
-        for slot in self.lanes.iter_mut().flat_map(|lane| &mut lane.slots) {
-            // SAFETY: the caller's promise.
-            unsafe { slot.deliver() };
+        // Sinks are given chunks in order: they begin at the slot of the oldest.
+        for lane in &mut self.lanes {
+            let pending = |(index, slot): (usize, &Slot)| match slot.state {
+                State::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
+                _ => None,
+            };
+            let oldest = lane.slots.iter().enumerate().filter_map(pending).min();
+            let (before, from) = lane.slots.split_at_mut(oldest.map_or(0, |(_, index)| index));
+            for slot in from.iter_mut().chain(before) {
+                // SAFETY: the caller's promise.
+                unsafe { slot.deliver() };
+            }
         }
         self.finish(device);
     }
@@ -254,7 +361,7 @@ impl Staging {
         for lane in &mut self.lanes {
             (lane.arrived, lane.ahead) = (0, 0);
             for slot in &mut lane.slots {
-                slot.state = State::Idle;
+                (slot.state, slot.end) = (State::Idle, None);
                 // SAFETY: nothing is redirected to.
                 unsafe { slot.core.redirect(None) };
             }
@@ -272,7 +379,8 @@ impl Staging {
 impl Slot {
     fn new(device: &Device, workers: &'static Workers, bytes: usize) -> DriverResult<Self> {
         let core = PinnedCore::new(device, bytes)?;
-        Ok(Self { core, workers, done: Event::new(device)?, state: State::Idle })
+        let done = Event::new(device)?;
+        Ok(Self { core, workers, done, state: State::Idle, end: None, is_initialised: false })
     }
 
     pub(super) fn ptr(&self) -> *mut u8 {
@@ -328,7 +436,25 @@ impl Slot {
     pub(super) unsafe fn expect(&mut self, chunk: usize, to: *mut u8, bytes: usize) -> Delivery {
         // SAFETY: the caller's promise.
         let direct = unsafe { self.core.redirect(Some((to, bytes))) };
-        Delivery { chunk, to, bytes, direct }
+        Delivery { chunk, to, bytes, direct, streamed: None }
+    }
+
+    /// What is to be copied to the slot, and then written to its sink.
+    pub(super) fn expect_for_sink(&self, chunk: Chunk, bytes: usize) -> Delivery {
+        let to = std::ptr::null_mut();
+        Delivery { chunk: chunk.index, to, bytes, direct: false, streamed: Some(chunk) }
+    }
+
+    /// The slot is the source's, to be filled with a chunk.
+    pub(super) fn begin_to_read(&mut self, chunk: usize) -> *mut u8 {
+        self.state = State::Reading { chunk };
+        self.ptr()
+    }
+
+    /// Whether the source has filled the slot with this chunk.
+    pub(super) fn is_read(&self, chunk: usize) -> bool {
+        let filled = || self.end.as_ref().is_some_and(|(exchange, end)| exchange.has_filled(*end, chunk));
+        matches!(self.state, State::Reading { chunk: of } if of == chunk) && filled()
     }
 
     /// Whether this chunk is being copied in or has been.
@@ -353,7 +479,19 @@ impl Slot {
     pub(super) unsafe fn deliver(&mut self) {
         let State::InFlight(delivery) = self.state else { return };
         self.state = match delivery {
-            Some(Delivery { chunk, to, bytes, direct }) => {
+            Some(Delivery { bytes, streamed: Some(chunk), .. }) => {
+                // SAFETY: the device's copy into the slot has completed; it is initialised (`connect`), holds the chunk's
+                // elements and is aligned to 64 bytes. Until the sink has accepted them the slot is `Writing`, and nothing
+                // is enqueued from or to it; `execute` waits for the sink's thread before the run is over.
+                let takes = |(exchange, end): &(Arc<Exchange>, usize)| unsafe {
+                    exchange.offer(*end, chunk, self.core.ptr.as_ptr())
+                };
+                match self.end.as_ref().is_some_and(takes) {
+                    true => State::Writing { chunk: chunk.index, bytes },
+                    false => State::Idle,
+                }
+            }
+            Some(Delivery { chunk, to, bytes, direct, .. }) => {
                 let way = if bytes >= LARGE { Way::PastCache } else { Way::Cached };
                 let left = if direct { 0 } else { bytes };
                 // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;

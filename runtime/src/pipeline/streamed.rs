@@ -1,0 +1,411 @@
+//! Runs with sources and sinks: a chunk begins when its sources have filled it, and ends when its sinks have accepted it.
+
+use std::sync::Arc;
+use std::thread::{Builder, Scope};
+use std::time::{Duration, Instant};
+
+use super::call::Call;
+use super::cut::Cut;
+use super::exchange::{End, Exchange, Trouble};
+use super::run::{Chunk, Run};
+use super::shape::Shape;
+use super::staging::Staging;
+use super::{Pipeline, explain, place_of};
+use crate::driver::DriverResult;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::io::Feed;
+use crate::memory::HostMemory;
+use crate::plan::{OperationKind, OperationPlan, Plan};
+
+/// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
+/// not depend on how quick threads are, as long as they are quick.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// How often the host asks a device how far it is while it waits for threads too.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// What a run with sources and sinks knows of them.
+#[derive(Clone, Copy)]
+pub(super) struct Streaming<'r> {
+    pub(super) exchange: &'r Arc<Exchange>,
+    /// The items of the run as far as they are known: all of them, or more than there are.
+    whole: Cut,
+    /// Whether the run ends where its sources do.
+    pub(super) endless: bool,
+    /// The result by chunk that is shortest, of a run that finds out how many it has.
+    room: Option<ByChunk>,
+}
+
+/// An argument with something for each chunk.
+#[derive(Clone, Copy)]
+struct ByChunk {
+    name: &'static str,
+    /// In elements.
+    len: usize,
+    per_chunk: usize,
+    place: Place,
+}
+
+impl ByChunk {
+    fn chunks(&self) -> usize {
+        self.len / self.per_chunk
+    }
+}
+
+/// The next chunk of a source or a sink cannot be had.
+enum Halt {
+    /// A function has failed: which is reported when the device is done.
+    Function,
+    Error(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// The place of what an end does with a chunk.
+fn place_of_end(plan: &'static Plan, end: &End, chunk: Option<usize>) -> Place {
+    place_of(plan, end.operations[0], chunk.map(|chunk| chunk as u64))
+}
+
+/// Why a source or a sink has stopped, and where.
+pub(super) fn explain_trouble(plan: &'static Plan, exchange: &Exchange, trouble: &Trouble) -> Error {
+    let end = &exchange.ends[trouble.end];
+    let kind = trouble.kind(plan.hosts[end.host].name, end.is_sink);
+    Error::new(kind).at(place_of_end(plan, end, trouble.chunk))
+}
+
+/// Whether an operation copies from this host argument, or to it.
+fn copies(operation: &OperationPlan, host: usize) -> bool {
+    match operation.kind {
+        OperationKind::Upload { host: of, .. } | OperationKind::Download { host: of, .. } => of == host,
+        _ => false,
+    }
+}
+
+impl<'a> Call<'_, 'a> {
+    /// Whether the plan lets an argument be a source or a sink.
+    pub(super) fn may_stream(&self, host: usize, feed: &Feed<'a>, shape: Shape) -> Result<(), ErrorKind> {
+        let plan = self.pipeline.plan;
+        let refused = |reason| Err(ErrorKind::NotStreamed { host: plan.hosts[host].name, reason });
+        let mut operations = plan.operations.iter().filter(|operation| copies(operation, host));
+        match (feed, operations.next()) {
+            _ if shape.halo > 0 => refused("its chunks see items of their neighbours (`halo`)"),
+            (_, None) => refused("no operation copies it"),
+            (Feed::Sink(_), Some(first)) if first.conditional || operations.next().is_some() => refused(
+                "a sink takes each chunk once, but several copies write it, or one that chunks may leave out",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether nothing but a source says how many items there are.
+    pub(super) fn is_endless(&self) -> bool {
+        self.streams && self.items.is_none()
+    }
+
+    /// The items to make room for: of a run that ends where its sources do, as many as there can be.
+    pub(super) fn extent(&self) -> usize {
+        if self.is_endless() { usize::MAX } else { self.items() }
+    }
+
+    /// A run can find out how many items it has.
+    pub(super) fn check_extent(&self, reads: bool) -> Result<()> {
+        let is_source = |feed: &Option<Feed<'a>>| matches!(feed, Some(Feed::Source(_)));
+        if !self.is_endless() || reads && self.hosts.iter().any(|host| is_source(&host.feed)) {
+            return Ok(());
+        }
+        let Some(index) = self.hosts.iter().position(|host| host.feed.is_some()) else { return Ok(()) };
+        let host = self.pipeline.plan.hosts[index].name;
+        Err(Error::new(ErrorKind::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
+    }
+
+    /// The sources and sinks of the run, each with what it is called by; and what the run shares with them.
+    pub(super) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<Feed<'a>>) {
+        let operations = self.pipeline.plan.operations;
+        let (mut ends, mut feeds) = (Vec::new(), Vec::new());
+        for (host, (source, shape)) in self.hosts.iter_mut().zip(&self.host_shapes).enumerate() {
+            let Some(feed) = source.feed.take() else { continue };
+            let is_one = |&operation: &usize| copies(&operations[operation], host);
+            let operations = (0..operations.len()).filter(is_one).collect();
+            ends.push(End { host, shape: *shape, is_sink: matches!(feed, Feed::Sink(_)), operations });
+            feeds.push(feed);
+        }
+        (Arc::new(Exchange::new(ends)), feeds)
+    }
+
+    /// What the run knows of its sources and sinks, which are given its staging slots.
+    pub(super) fn streaming<'r>(&mut self, exchange: &'r Arc<Exchange>, whole: Cut) -> Streaming<'r> {
+        for (number, end) in exchange.ends.iter().enumerate() {
+            for &operation in &end.operations {
+                self.pipeline.staging.connect(operation, exchange, number);
+            }
+        }
+        let endless = self.is_endless();
+        let room = if endless { self.results_by_chunk().min_by_key(ByChunk::chunks) } else { None };
+        Streaming { exchange, whole, endless, room }
+    }
+
+    /// The results that have something for each chunk, and a length.
+    fn results_by_chunk(&self) -> impl Iterator<Item = ByChunk> {
+        let plan = self.pipeline.plan;
+        let by_chunk = |name, len, shape: &Shape, place| {
+            shape.per_chunk.then_some(ByChunk { name, len, per_chunk: shape.per_item, place })
+        };
+        let hosts = self.hosts.iter().zip(&self.host_shapes).enumerate();
+        let hosts = hosts.filter(|(_, (source, _))| !matches!(source.memory, HostMemory::Streamed));
+        let hosts = hosts.filter_map(move |(index, (source, shape))| {
+            by_chunk(plan.hosts[index].name, source.len, shape, self.pipeline.place_of_host(index))
+        });
+        let in_place = self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
+        let in_place = in_place.zip(&self.in_place).filter_map(move |((index, buffer), data)| {
+            let place = self.pipeline.place_of_buffer(index);
+            by_chunk(plan.buffers[index].name, data.len, &buffer.shape, place)
+        });
+        hosts.chain(in_place)
+    }
+}
+
+impl Pipeline {
+    /// Waits until the sinks have written what they were given. Why a source or a sink has stopped.
+    pub(super) fn finish_sinks(&mut self, exchange: &Exchange) -> Option<Error> {
+        exchange.finish_sinks();
+        self.staging.finish(&self.device);
+        // A source that has stopped ahead of what was enqueued is none of this run's.
+        exchange.trouble(0).map(|trouble| explain_trouble(self.plan, exchange, &trouble))
+    }
+}
+
+/// Starts a thread for each source and each sink.
+pub(super) fn start<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    exchange: &Arc<Exchange>,
+    feeds: Vec<Feed<'env>>,
+    plan: &Plan,
+) -> Result<()> {
+    for (number, feed) in feeds.into_iter().enumerate() {
+        let exchange = Arc::clone(exchange);
+        let name = plan.hosts[exchange.ends[number].host].name;
+        let work = move || match feed {
+            Feed::Source(source) => exchange.read(number, source),
+            Feed::Sink(sink) => exchange.write(number, sink),
+        };
+        let started = Builder::new().name(format!("thalweg {name}")).spawn_scoped(scope, work);
+        started.map_err(|error| ErrorKind::NoStreamThread { host: name, message: error.to_string() })?;
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    /// The chunks, in order. One that sources fill is waited for.
+    pub fn chunks(&self) -> impl Iterator<Item = Chunk> + '_ {
+        let (cut, mut index) = (self.cut.get(), 0);
+        let chunks = cut.chunks();
+        std::iter::from_fn(move || {
+            let chunk = match &self.streaming {
+                None if index < chunks => cut.at(index),
+                None => return None,
+                Some(streaming) => self.next_chunk(streaming, index)?,
+            };
+            index += 1;
+            Some(chunk)
+        })
+    }
+
+    fn next_chunk(&self, streaming: &Streaming<'_>, index: usize) -> Option<Chunk> {
+        if !self.in_order() {
+            return None;
+        }
+        match self.arrival(streaming, index) {
+            Ok(chunk) => chunk,
+            Err(Halt::Function) => {
+                self.stopped.set(true);
+                None
+            }
+            Err(Halt::Error(error)) => {
+                self.refuse_with(error);
+                None
+            }
+        }
+    }
+
+    /// Waits for a chunk; `None` behind the last one.
+    fn arrival(&self, streaming: &Streaming<'_>, index: usize) -> Result<Option<Chunk>, Halt> {
+        let Streaming { exchange, whole, endless, room } = *streaming;
+        if exchange.function_has_failed() {
+            return Err(Halt::Function);
+        }
+        let chunk = whole.at(index);
+        if chunk.len == 0 || self.ended.get() {
+            return Ok(None);
+        }
+        // What is recorded of the chunk before need not wait for this one.
+        self.launch_graph()?;
+        self.wait_for_sources(streaming, chunk)?;
+        let len = self.length(streaming, chunk)?;
+        if !endless {
+            return Ok(Some(chunk));
+        }
+        self.ended.set(len < chunk.len);
+        if len == 0 {
+            return Ok(None);
+        }
+        if let Some(ByChunk { name: host, len, per_chunk, place }) =
+            room.filter(|room| index >= room.chunks())
+        {
+            let kind = ErrorKind::PerChunkLength { host, len, chunks: index + 1, per_chunk };
+            return Err(Error::new(kind).at(place).into());
+        }
+        // As far as it is known: operations of later chunks are refused.
+        self.cut.set(Cut::even(chunk.start + len, whole.largest()));
+        Ok(Some(Chunk { len, ..chunk }))
+    }
+
+    /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
+    fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<()> {
+        let Streaming { exchange, .. } = *streaming;
+        let explained = |error| explain(self.plan, error);
+        let mut staging = self.staging.borrow_mut();
+        let mut waited = None;
+        for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+            if exchange.next(number) == Some(chunk.index) {
+                // There is no other way on than to wait until the device is done with the slots.
+                for &operation in &end.operations {
+                    self.settle(&mut staging, operation, chunk.index % self.depth).map_err(explained)?;
+                }
+                self.ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
+            }
+        }
+        self.read_on(&mut staging, chunk.index).map_err(explained)?;
+        loop {
+            let version = exchange.version();
+            if let Some(trouble) = exchange.trouble(chunk.index + 1) {
+                return Err(explain_trouble(self.plan, exchange, &trouble));
+            }
+            let filled =
+                |(number, end): (usize, &End)| end.is_sink || exchange.has_filled(number, chunk.index);
+            if exchange.ends.iter().enumerate().all(filled) {
+                return Ok(());
+            }
+            self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+        }
+    }
+
+    /// The items of a chunk that all sources have filled.
+    fn length(&self, Streaming { exchange, endless, .. }: &Streaming<'_>, chunk: Chunk) -> Result<usize> {
+        let sources = exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink);
+        let mut lengths = sources.map(|(number, end)| (exchange.items(number, chunk), end));
+        let name = |end: &End| self.plan.hosts[end.host].name;
+        let ended = |(items, end): (usize, &End), given, other| {
+            let (host, items) = (name(end), chunk.start + items);
+            let kind = match endless {
+                true => ErrorKind::SourcesDiffer { host, items, other, given },
+                false => ErrorKind::SourceEnded { host, items, other, wanted: given },
+            };
+            Error::new(kind).at(place_of_end(self.plan, end, Some(chunk.index)))
+        };
+        if !endless {
+            let short = lengths.find(|(items, _)| *items < chunk.len);
+            let (wanted, other) = self.wanted;
+            return short.map_or(Ok(chunk.len), |short| Err(ended(short, wanted, other)));
+        }
+        let Some(first) = lengths.next() else { return Ok(0) };
+        let (shortest, longest) = lengths.fold((first, first), |(shortest, longest), next| {
+            let shorter = next.0 < shortest.0;
+            (if shorter { next } else { shortest }, if next.0 > longest.0 { next } else { longest })
+        });
+        if shortest.0 < longest.0 {
+            return Err(ended(shortest, chunk.start + longest.0, name(longest.1)));
+        }
+        Ok(first.0)
+    }
+
+    /// Has sources read ahead: as far as there are slots, and no further ahead of the sinks than there are and one more.
+    fn read_on(&self, staging: &mut Staging, current: usize) -> DriverResult<()> {
+        let Some(streaming) = self.streaming.as_ref().filter(|_| self.in_order() && !self.ended.get()) else {
+            return Ok(());
+        };
+        let Streaming { exchange, whole, .. } = streaming;
+        let slots = staging.slots();
+        let accepted = exchange.accepted_by_all();
+        let most = accepted.map_or(usize::MAX, |accepted| accepted.saturating_add(slots + 1));
+        for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+            while let Some(next) = exchange.next(number).filter(|&next| next <= most) {
+                let chunk = whole.at(next);
+                let is_near = next < current.saturating_add(slots);
+                if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
+                    break;
+                }
+                self.ask(staging, streaming, (number, end), chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a source may fill the slots for a chunk now.
+    fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
+        for &operation in &end.operations {
+            // Of a graph's copies the slots' events know nothing.
+            if staging.to_read(operation, chunk, current, !self.is_recorded())?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has a source fill its slots for a chunk, which are free.
+    fn ask(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        (number, end): (usize, &End),
+        chunk: Chunk,
+    ) -> DriverResult<()> {
+        let slot = chunk.index % staging.slots().max(1);
+        let mut slots = Vec::with_capacity(end.operations.len());
+        for &operation in &end.operations {
+            let bytes = end.shape.items(chunk.len).saturating_mul(end.shape.bytes());
+            match staging.slot(operation, slot).filter(|slot| slot.bytes() >= bytes) {
+                Some(slot) => slots.push(slot.begin_to_read(chunk.index)),
+                None => return Ok(self.refuse()),
+            }
+        }
+        let Some((&first, more)) = slots.split_first() else { return Ok(()) };
+        // SAFETY: each slot has room for the chunk, is initialised (`connect`) and aligned to 64 bytes. The device is done
+        // with it, or has never begun; until the source has filled the chunk it is `Reading`, and nothing is enqueued from it.
+        // Its memory outlives the source's thread, which ends before the run does.
+        unsafe { streaming.exchange.ask(number, chunk, first, more.to_vec()) };
+        Ok(())
+    }
+
+    /// The host has to wait for threads of sources or sinks, perhaps for the device too: sees to what can be done meanwhile.
+    pub(super) fn wait_for_threads(
+        &self,
+        staging: &mut Staging,
+        exchange: &Exchange,
+        version: u64,
+        waited: &mut Option<Instant>,
+    ) -> DriverResult<()> {
+        if self.polls {
+            self.attend(staging)?;
+            exchange.wait(version, PAUSE);
+            return Ok(());
+        }
+        // How far a simulated device is does not depend on the threads, unless they are slow.
+        let patience = if self.device.is_simulated() { PATIENCE } else { Duration::ZERO };
+        let left = patience.saturating_sub(waited.get_or_insert_with(Instant::now).elapsed());
+        if !left.is_zero() {
+            exchange.wait(version, left);
+        } else if !staging.deliver_first(|slot, done| self.wait_for_slot(slot, done))? {
+            exchange.wait(version, PATIENCE);
+        }
+        Ok(())
+    }
+
+    /// Has sources read ahead while the host waits for something else.
+    pub(super) fn read_meanwhile(&self, staging: &mut Staging) -> DriverResult<()> {
+        if self.streaming.is_some() { self.read_on(staging, self.begun_chunk()) } else { Ok(()) }
+    }
+}
