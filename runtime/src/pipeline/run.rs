@@ -565,8 +565,10 @@ impl Totals {
                 let downloads = plan.operations.iter().enumerate().filter(|(_, operation)| {
                     matches!(operation.kind, OperationKind::Download { host, .. } if host == index)
                 });
-                let arrived = || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0);
-                let chunks = accepted(index).unwrap_or_else(arrived).min(lacking);
+                let arrived =
+                    || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
+                // A sink is given nothing that lacks anything.
+                let chunks = accepted(index).unwrap_or_else(arrived);
                 Complete { host: host.name, chunks: chunks as u64, items: cut.start(chunks) }
             })
             .collect()

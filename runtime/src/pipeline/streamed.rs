@@ -393,6 +393,9 @@ impl Run<'_> {
             exchange.wait(version, PAUSE);
             return Ok(());
         }
+        if waited.is_none() {
+            self.read_on(staging, self.begun_chunk())?;
+        }
         // How far a simulated device is does not depend on the threads, unless they are slow.
         let patience = if self.device.is_simulated() { PATIENCE } else { Duration::ZERO };
         let left = patience.saturating_sub(waited.get_or_insert_with(Instant::now).elapsed());
