@@ -27,6 +27,32 @@ use crate::pipeline::Chunk;
 ///
 /// It is called on a thread of its own, from which it may block, and is dropped there before the run returns. A run cannot
 /// interrupt it: while it waits for something that does not come, a run that has failed waits too.
+///
+/// A slot is the source's for one call; it cannot keep it:
+///
+/// ```compile_fail,E0521
+/// # use thalweg::prelude::*;
+/// let mut kept: Vec<&mut [f32]> = Vec::new();
+/// let keeps = source::from_fn(|_, slot: &mut [f32]| {
+///     kept.push(slot);
+///     Ok(0)
+/// });
+/// ```
+///
+/// What is read and written back is no stream:
+///
+/// ```compile_fail,E0277
+/// # use thalweg::prelude::*;
+/// stream_pipeline! {
+///     pipeline Back {
+///         inout y: [f32];
+///         stage all { copy y -> dy; copy dy -> y; }
+///     }
+/// }
+/// # fn run(mut pipeline: Back) {
+/// let _ = pipeline.run(source::iter([1.0_f32; 8]));
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no source of `{T}`",
     label = "expected a source of `{T}`",

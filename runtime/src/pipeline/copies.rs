@@ -154,6 +154,7 @@ impl Operation<'_> {
                     return self.check(staged);
                 }
                 self.deliver_left_over(to.index)?;
+                self.run.read_next().map_err(|error| self.failed(error))?;
                 self.with_slot(bytes, |slot| {
                     let delivery = match memory {
                         // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.

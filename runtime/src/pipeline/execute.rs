@@ -100,8 +100,10 @@ impl Call<'_, '_> {
             let _closes = Closes(&exchange);
             streamed::start(scope, &exchange, feeds, plan)
                 .map_err(|error| error.at(self.pipeline.place()))?;
+            if !self.is_endless() {
+                watch.is_cut(cut.chunks(), self.pipeline.depth);
+            }
             let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange))?;
-            watch.is_cut(enqueued.cut.chunks(), self.pipeline.depth);
             self.finish(enqueued, watch, Some(&exchange))
         })
     }
@@ -253,6 +255,7 @@ impl Call<'_, '_> {
             must_drain,
         } = enqueued;
         let enqueuing = self.pipeline.device.driver().clock().saturating_sub(start);
+        let endless = self.is_endless();
         // While the device is at work.
         let mut report = self.report(cut, graph);
         (report.repeated, report.enqueuing) = (repeated, enqueuing);
@@ -321,8 +324,9 @@ impl Call<'_, '_> {
         if let Some(error) = first_error(plan, outcome, drained, failure).or(streams) {
             return Err(error.with_complete(totals.complete(plan, lacking, cut, accepted)));
         }
-        if exchange.is_some() {
+        if endless {
             watch.had(cut.items());
+            watch.is_cut(cut.chunks(), pipeline.depth);
         }
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;

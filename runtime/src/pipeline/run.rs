@@ -418,6 +418,11 @@ impl<'r> Run<'r> {
         self.recorder.is_some()
     }
 
+    /// The operation that was begun last.
+    pub(super) fn begun_operation(&self) -> usize {
+        self.begun.get().saturating_sub(1) % self.plan.operations.len().max(1)
+    }
+
     /// The chunk of the operation that was begun last.
     pub(super) fn begun_chunk(&self) -> usize {
         self.current.get().chunk.index

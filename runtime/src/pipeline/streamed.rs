@@ -270,13 +270,8 @@ impl Run<'_> {
         let mut staging = self.staging.borrow_mut();
         let mut waited = None;
         for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
-            if exchange.next(number) == Some(chunk.index) {
-                // There is no other way on than to wait until the device is done with the slots.
-                for &operation in &end.operations {
-                    self.settle(&mut staging, operation, chunk.index % self.depth).map_err(explained)?;
-                }
-                self.ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
-            }
+            // There is no other way on than to wait until the device is done with the slots.
+            self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
         }
         self.read_on(&mut staging, chunk.index).map_err(explained)?;
         loop {
@@ -291,6 +286,42 @@ impl Run<'_> {
             }
             self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
         }
+    }
+
+    /// Has a source fill the slots for a chunk, if it was not asked to yet, once the device is done with them.
+    fn settle_and_ask(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        (number, end): (usize, &End),
+        chunk: Chunk,
+    ) -> DriverResult<()> {
+        if streaming.exchange.next(number) != chunk.index {
+            return Ok(());
+        }
+        for &operation in &end.operations {
+            self.settle(staging, operation, chunk.index % staging.slots().max(1))?;
+        }
+        self.ask(staging, streaming, (number, end), chunk)
+    }
+
+    /// What comes next waits for the device, or for a sink: has sources fill the next chunk meanwhile, which begins by waiting for
+    /// the same. A device that is polled is asked, and what graphs copy is not known one by one.
+    pub(super) fn read_next(&self) -> DriverResult<()> {
+        let Some(streaming) = &self.streaming else { return Ok(()) };
+        if self.polls || self.is_recorded() || self.ended.get() || !self.in_order() {
+            return Ok(());
+        }
+        let chunk = streaming.whole.at(self.begun_chunk() + 1);
+        let mut staging = self.staging.borrow_mut();
+        for (number, end) in streaming.exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+            // Else a later operation of this chunk is still to read the slot.
+            let is_over = end.operations.iter().all(|&operation| operation < self.begun_operation());
+            if chunk.len > 0 && is_over {
+                self.settle_and_ask(&mut staging, streaming, (number, end), chunk)?;
+            }
+        }
+        Ok(())
     }
 
     /// The items of a chunk that all sources have filled.
@@ -332,9 +363,10 @@ impl Run<'_> {
         let accepted = exchange.accepted_by_all();
         let most = accepted.map_or(usize::MAX, |accepted| accepted.saturating_add(slots + 1));
         for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
-            while let Some(next) = exchange.next(number).filter(|&next| next <= most) {
+            loop {
+                let next = exchange.next(number);
                 let chunk = whole.at(next);
-                let is_near = next < current.saturating_add(slots);
+                let is_near = next <= most && next < current.saturating_add(slots);
                 if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
                     break;
                 }
@@ -392,9 +424,6 @@ impl Run<'_> {
             self.attend(staging)?;
             exchange.wait(version, PAUSE);
             return Ok(());
-        }
-        if waited.is_none() {
-            self.read_on(staging, self.begun_chunk())?;
         }
         // How far a simulated device is does not depend on the threads, unless they are slow.
         let patience = if self.device.is_simulated() { PATIENCE } else { Duration::ZERO };
