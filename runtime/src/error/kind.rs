@@ -710,6 +710,14 @@ impl ErrorKind {
         }
     }
 
+    /// Whether a source or a sink has failed.
+    pub(crate) fn is_of_a_stream(&self) -> bool {
+        matches!(
+            self,
+            Self::Source { .. } | Self::SourceEnded { .. } | Self::SourcesDiffer { .. } | Self::Sink { .. }
+        )
+    }
+
     /// What the driver has said, where it has.
     pub(crate) fn driver_error(&self) -> Option<&DriverError> {
         match self {

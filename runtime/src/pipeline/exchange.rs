@@ -129,7 +129,9 @@ impl Exchange {
     fn job(&self, end: usize, chunk: Chunk, slot: *mut u8, more: Vec<*mut u8>) -> Job {
         let shape = self.ends[end].shape;
         let items = shape.items(chunk.len);
-        Job { chunk, elements: items * shape.per_item, bytes: items * shape.bytes(), slot, more }
+        // Of elements without bytes there may be any number.
+        let (elements, bytes) = (items.saturating_mul(shape.per_item), items.saturating_mul(shape.bytes()));
+        Job { chunk, elements, bytes, slot, more }
     }
 
     /// Hands a source the slots for its next chunk, to be filled alike.

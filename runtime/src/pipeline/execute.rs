@@ -20,7 +20,7 @@ use super::shape::Shape;
 use super::shared::Shared;
 use super::streamed;
 use super::{ChunkSize, Drained, Pipeline, explain, pace, place_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
@@ -321,7 +321,9 @@ impl Call<'_, '_> {
         report.time = pipeline.device.driver().clock().saturating_sub(start);
 
         let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
-        if let Some(error) = first_error(plan, outcome, drained, failure).or(streams) {
+        let streams = streams.filter(|_| failure.is_none());
+        let outcome = outcome.and_then(|()| streams.map_or(Ok(()), Err));
+        if let Some(error) = first_error(plan, outcome, drained, failure) {
             return Err(error.with_complete(totals.complete(plan, lacking, cut, accepted)));
         }
         if endless {
@@ -461,10 +463,20 @@ fn first_error(
         {
             Some(explain(plan, error))
         }
+        // A source or a sink has failed as well, at a chunk that the device had not got to.
+        (Some(noticed), Some(error)) if noticed.kind().is_of_a_stream() && comes_first(&error, &noticed) => {
+            Some(explain(plan, error))
+        }
         // A library tells that the device failed, but not of what.
         (Some(noticed), Some(error)) => Some(noticed.with_cause(error)),
         (Some(noticed), None) => Some(noticed),
     }
+}
+
+/// Whether the device has failed at a chunk before the one that something else has failed at, or at that.
+fn comes_first(error: &DriverError, other: &Error) -> bool {
+    let Some(other) = other.place().chunk else { return true };
+    error.tag.is_none_or(|(_, chunk)| chunk <= other)
 }
 
 /// The operations whose pageable data can be read before the chunk is there, each with its argument: all that are enqueued

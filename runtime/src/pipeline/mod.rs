@@ -1,5 +1,6 @@
 //! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
 
+mod arrival;
 mod call;
 mod copies;
 mod costs;

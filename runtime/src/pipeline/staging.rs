@@ -246,7 +246,7 @@ impl Staging {
 
     /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk `current` was enqueued.
     /// `asks`: whether the device is asked how far it is.
-    pub(super) fn to_read(
+    pub(super) fn free_to_read(
         &mut self,
         operation: usize,
         chunk: usize,
