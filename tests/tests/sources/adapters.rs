@@ -55,7 +55,7 @@ impl Write for Sips {
 }
 
 /// Runs with one source or sink and something of a length, or with both.
-fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) {
+pub fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) {
     let bytes = bytemuck::cast_slice::<T, u8>(data);
     let items = data.len() / k;
 

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod failures;
+mod gpu;
 mod lengths;
 mod pressure;
 

