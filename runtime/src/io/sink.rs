@@ -104,7 +104,7 @@ pub fn extend<T: Pod + Send>(data: &mut Vec<T>) -> Streamed<Extend<'_, T>> {
 /// #         stage back { copy dx -> z; }
 /// #     }
 /// # }
-/// let mut largest = Vec::new();
+/// let mut largest = Vec::<u32>::new();
 /// let see = sink::for_each(|_, data: &[u32]| {
 ///     largest.extend(data.iter().max());
 ///     Ok(())
