@@ -28,6 +28,7 @@ mod room;
 mod run;
 mod shape;
 mod shared;
+mod slot;
 mod staging;
 mod state;
 mod streamed;
