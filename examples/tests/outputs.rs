@@ -77,6 +77,11 @@ fn celsius() {
 }
 
 #[test]
+fn copy_file() {
+    check("copy_file", &[]);
+}
+
+#[test]
 fn out_of_core_gemm() {
     check("out_of_core_gemm", &["300", "1"]);
 }

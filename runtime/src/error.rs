@@ -72,13 +72,13 @@ pub struct Place {
 }
 
 /// How much of one output a failed run has delivered. An output that is written in place (`device`, `mapped`) is not listed,
-/// and one that is copied in an `if` counts as not delivered.
+/// and one that is copied in an `if` counts as not delivered. Of a sink it is what that has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Complete {
     /// Name of the `output` or `inout`.
     pub host: &'static str,
-    /// Chunks whose data has arrived in the caller's memory: all from 0 up to this one, exclusive.
+    /// Chunks whose data has arrived in the caller's memory, or that a sink has accepted: all from 0 up to this one, exclusive.
     pub chunks: u64,
     /// Items in those chunks.
     pub items: usize,
@@ -170,7 +170,9 @@ impl From<DriverError> for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner.kind.driver_error().map(|error| error as _)
+        let kind = &self.inner.kind;
+        let of_driver = kind.driver_error().map(|error| error as _);
+        of_driver.or_else(|| kind.io_error().map(|error| error as _))
     }
 }
 

@@ -90,6 +90,7 @@ pub mod explore;
 mod extent;
 mod function;
 mod graph;
+mod io;
 mod job;
 mod kernel;
 mod launch;
@@ -136,6 +137,7 @@ pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
+pub use io::{Sink, Source, Streamed, sink, source};
 pub use job::{Cancel, Job, Scope, ScopedJob, scope, spawn};
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};

@@ -2,5 +2,6 @@
 
 pub use crate::{
     Device, DeviceBuf, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Enqueue, Error, ErrorKind, GIB, Grid,
-    KIB, MIB, PinnedBuf, Plan, Pod, Report, Result, Spec, Thread, Zeroable, blocks, kernels, stream_pipeline,
+    KIB, MIB, PinnedBuf, Plan, Pod, Report, Result, Spec, Thread, Zeroable, blocks, kernels, sink, source,
+    stream_pipeline,
 };

@@ -15,7 +15,7 @@ pub struct Progress {
     pub pipeline: &'static str,
     /// Items that are done, from 0.
     pub done: usize,
-    /// Items of the run.
+    /// Items of the run. `usize::MAX` of a run that ends where its sources do, until it has.
     pub total: usize,
 }
 
@@ -94,38 +94,46 @@ impl<F: Fn(Progress) + Send + Sync> Listen for Callback<F> {
 pub(crate) struct RunProgress {
     listener: Listener,
     pipeline: &'static str,
-    total: usize,
+    total: Cell<usize>,
     /// What was told last.
     told: Cell<Option<usize>>,
 }
 
 impl RunProgress {
     pub(crate) fn new(listener: Listener, pipeline: &'static str, total: usize) -> Self {
-        Self { listener, pipeline, total, told: Cell::new(None) }
+        Self { listener, pipeline, total: Cell::new(total), told: Cell::new(None) }
     }
 
     pub(crate) fn begin(&self) {
         self.at(0);
     }
 
+    /// It is known now that there are so many items.
+    pub(crate) fn had(&self, items: usize) {
+        if self.total.replace(items) != items {
+            // What was told without being known to be all is told again.
+            self.told.set(self.told.get().filter(|&told| told < items));
+        }
+    }
+
     /// Tells of so many items, if these are more than were told.
     pub(crate) fn at(&self, done: usize) {
         if self.told.get().is_none_or(|told| told < done) {
             self.told.set(Some(done));
-            let &Self { pipeline, total, .. } = self;
+            let (pipeline, total) = (self.pipeline, self.total.get());
             self.listener.0.at(Progress { pipeline, done, total });
         }
     }
 
     /// All of it is done.
     pub(crate) fn end(self) {
-        self.at(self.total);
+        self.at(self.total.get());
     }
 }
 
 impl Drop for RunProgress {
     fn drop(&mut self) {
-        if self.told.get().is_some_and(|told| told < self.total) {
+        if self.told.get().is_some_and(|told| told < self.total.get()) {
             self.listener.0.failed();
         }
     }

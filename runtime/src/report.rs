@@ -30,7 +30,8 @@ pub struct Report {
     pub bytes_to_device: u64,
     /// Bytes copied from device to host.
     pub bytes_to_host: u64,
-    /// How many of those bytes, both ways together, were staged by the CPU because the host memory is pageable.
+    /// How many of those bytes, both ways together, were staged by the CPU because the host memory is pageable, or read
+    /// from a source or written to a sink.
     pub bytes_staged: u64,
     /// Bytes of device memory that the pipeline holds for its slots and for what its runs share. It keeps them until it is
     /// dropped, as many as the largest of its runs took.

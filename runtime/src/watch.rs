@@ -85,6 +85,17 @@ impl RunWatch {
         }
     }
 
+    /// It has had so many items, which it may have found out on the way.
+    pub(crate) fn had(&self, items: usize) {
+        if let Some(progress) = &self.progress {
+            progress.had(items);
+        }
+        #[cfg(feature = "tracing")]
+        if let Some(span) = &self.span {
+            span.record("items", items);
+        }
+    }
+
     /// So many items are done.
     #[inline]
     pub(crate) fn has_done(&self, items: impl FnOnce() -> usize) {

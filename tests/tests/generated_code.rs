@@ -188,8 +188,8 @@ fn a_view_of_another_run() {
 fn handles_from_elsewhere() {
     let device = small(Spec::default());
     let mut larger = raw(&device);
-    let mut call = larger.call(Purpose::Run);
     let (large, mut large_y) = (numbers(4000), numbers(4000));
+    let mut call = larger.call(Purpose::Run);
     let large_hosts = (call.input(1000, &large).unwrap(), call.inout(1000, &mut large_y).unwrap());
     let large_buffers = (call.device::<f32>(1000).unwrap(), call.device::<f32>(1000).unwrap());
 

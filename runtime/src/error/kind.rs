@@ -1,5 +1,8 @@
 //! [`ErrorKind`]: everything that can happen.
 
+use std::io;
+use std::sync::Arc;
+
 use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring};
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
@@ -546,6 +549,72 @@ pub enum ErrorKind {
         /// `at least 4`.
         allowed: String,
     },
+    /// A source has returned an error, or has panicked. The place is that of the first copy from it, and the chunk that it was asked
+    /// for.
+    #[error("source `{host}` failed: {error}")]
+    Source {
+        /// The argument.
+        host: &'static str,
+        /// Its own, or one that says how it panicked.
+        error: Arc<io::Error>,
+    },
+    /// A source has ended before there were as many items as another argument has.
+    #[error("source `{host}` ended after {}, but `{other}` has {wanted}", counted(*items, "item"))]
+    SourceEnded {
+        /// The argument.
+        host: &'static str,
+        /// Its items.
+        items: usize,
+        /// The argument whose length it is that counts.
+        other: &'static str,
+        /// Its items.
+        wanted: usize,
+    },
+    /// Of several sources one has ended before another.
+    #[error("source `{host}` ended after {}, but `{other}` has gone on to {given}", counted(*items, "item"))]
+    SourcesDiffer {
+        /// The argument that has ended first.
+        host: &'static str,
+        /// Its items.
+        items: usize,
+        /// Another one.
+        other: &'static str,
+        /// The items that it has given so far. There may be more.
+        given: usize,
+    },
+    /// A sink has returned an error, or has panicked. The place is that of the copy to it, and the chunk that it was given; without a
+    /// chunk it had taken all and failed at the end.
+    #[error("sink `{host}` failed: {error}")]
+    Sink {
+        /// The argument.
+        host: &'static str,
+        /// Its own, or one that says how it panicked.
+        error: Arc<io::Error>,
+    },
+    /// An argument that cannot be a source or a sink.
+    #[error("`{host}` cannot be streamed: {reason}")]
+    NotStreamed {
+        /// The argument.
+        host: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Nothing says how many items a run has, or a prediction: a source says so by ending, which only a run finds out.
+    #[error(
+        "nothing says how many items there are: `{host}` is streamed, and no other argument has a length"
+    )]
+    UnknownLength {
+        /// The first source or sink.
+        host: &'static str,
+    },
+    /// A thread for a source or a sink cannot be started.
+    #[error("no thread for `{host}` can be started: {message}")]
+    NoStreamThread {
+        /// The argument.
+        host: &'static str,
+        /// The operating system's words.
+        message: String,
+    },
     /// A thread for callbacks cannot be started.
     #[error("no thread for callbacks can be started: {message}")]
     NoThread {
@@ -729,6 +798,23 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// What a source or a sink has said, where it has.
+    pub(crate) fn io_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Source { error, .. } | Self::Sink { error, .. } => Some(error),
+            Self::Schedule { cause, .. } => cause.io_error(),
+            _ => None,
+        }
+    }
+
+    /// Whether a source or a sink has failed.
+    pub(crate) fn is_of_a_stream(&self) -> bool {
+        matches!(
+            self,
+            Self::Source { .. } | Self::SourceEnded { .. } | Self::SourcesDiffer { .. } | Self::Sink { .. }
+        )
+    }
+
     /// What the driver has said, where it has.
     pub(crate) fn driver_error(&self) -> Option<&DriverError> {
         match self {

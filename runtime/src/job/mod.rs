@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 pub use cancel::Cancel;
+pub(crate) use cancel::Cancels;
 pub use scope::{Scope, ScopedJob, scope};
 
 use crate::error::{ErrorKind, Result};

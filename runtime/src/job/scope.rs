@@ -1,6 +1,7 @@
 //! [`scope`]: several runs at once over borrowed data.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::thread;
 
@@ -64,8 +65,9 @@ impl<'scope> Scope<'scope, '_> {
         let (its, token) = (Arc::clone(&shared), cancel.clone());
         let thread = thread::Builder::new().name("thalweg job".to_owned());
         let started = thread.spawn_scoped(self.threads, move || its.finish(guarded(&token, work)));
-        let thread = started.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
-        Ok(ScopedJob { shared, cancel, _thread: thread })
+        // The handle is not kept: the scope waits for its threads, and would for ever if a handle were forgotten.
+        started.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+        Ok(ScopedJob { shared, cancel, scope: PhantomData })
     }
 }
 
@@ -80,7 +82,7 @@ impl fmt::Debug for Scope<'_, '_> {
 pub struct ScopedJob<'scope, T> {
     shared: Arc<Shared<T>>,
     cancel: Cancel,
-    _thread: thread::ScopedJoinHandle<'scope, ()>,
+    scope: PhantomData<&'scope ()>,
 }
 
 impl<T> ScopedJob<'_, T> {

@@ -1,13 +1,15 @@
-//! What `run` accepts as host data: slices, `Vec`s, arrays and [`PinnedBuf`]s.
+//! What `run` accepts as host data: slices, `Vec`s, arrays, [`PinnedBuf`]s, and what is streamed.
 
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
 use super::{PinnedBuf, PinnedRange, PinnedSlice, PinnedSliceMut};
+use crate::io::{Feed, Streamed};
 
 /// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&Box<[T]>`, `&[T; N]` (staged by the CPU through pinned memory), or
-/// `&PinnedBuf<T>` and [`PinnedSlice<T>`] (copied by the device directly).
+/// `&PinnedBuf<T>` and [`PinnedSlice<T>`] (copied by the device directly); or a [`source`](mod@crate::source), which is read as
+/// the run goes on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `input` of `{T}`",
     label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`"
@@ -29,7 +31,7 @@ pub trait InOut<'a, T: Pod>: sealed::Sealed {
 }
 
 /// Host data that a pipeline writes: `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]`, `&mut PinnedBuf<T>` or
-/// [`PinnedSliceMut<T>`], as long as the result.
+/// [`PinnedSliceMut<T>`], as long as the result; or a [`sink`](mod@crate::sink), which takes it as the run goes on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `output` of `{T}`",
     label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
@@ -103,7 +105,9 @@ pub trait MappedOutput<'a, T: Pod>: Output<'a, T> {}
 #[doc(hidden)]
 pub struct HostSource<'a> {
     pub(crate) memory: HostMemory,
-    /// In elements.
+    /// Of what is streamed, until the run hands it to a thread.
+    pub(crate) feed: Option<Feed<'a>>,
+    /// In elements. Of what is streamed nobody knows.
     pub(crate) len: usize,
     /// Whether it was borrowed mutably.
     pub(crate) writable: bool,
@@ -114,15 +118,25 @@ pub(crate) enum HostMemory {
     /// Touched by CPU copies only.
     Pageable(*mut u8),
     Pinned(PinnedRange),
+    /// None: a source or a sink, which knows staging slots only.
+    Streamed,
 }
 
-impl HostSource<'_> {
+impl<'a> HostSource<'a> {
+    fn new(memory: HostMemory, len: usize, writable: bool) -> Self {
+        Self { memory, feed: None, len, writable, borrow: PhantomData }
+    }
+
     fn pageable<T: Pod>(ptr: *mut T, len: usize, writable: bool) -> Self {
-        Self { memory: HostMemory::Pageable(ptr.cast()), len, writable, borrow: PhantomData }
+        Self::new(HostMemory::Pageable(ptr.cast()), len, writable)
     }
 
     fn pinned(range: PinnedRange, len: usize, writable: bool) -> Self {
-        Self { memory: HostMemory::Pinned(range), len, writable, borrow: PhantomData }
+        Self::new(HostMemory::Pinned(range), len, writable)
+    }
+
+    pub(crate) fn streamed(feed: Feed<'a>, writable: bool) -> Self {
+        Self { feed: Some(feed), ..Self::new(HostMemory::Streamed, 0, writable) }
     }
 }
 
@@ -194,6 +208,8 @@ macro_rules! pinned {
 }
 pinned!(&'a PinnedBuf<T>, &'a mut PinnedBuf<T>, elements);
 pinned!(PinnedSlice<'a, T>, PinnedSliceMut<'a, T>, len);
+
+impl<S> sealed::Sealed for Streamed<S> {}
 
 mod sealed {
     pub trait Sealed {}

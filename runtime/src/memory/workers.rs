@@ -195,7 +195,7 @@ impl Workers {
     }
 
     /// Copies a piece of what is waiting to be copied; `false` if there is nothing.
-    fn help(&self) -> bool {
+    pub(crate) fn help(&self) -> bool {
         let Some(task) = self.first() else { return false };
         if !task.take() {
             self.remove(&task);

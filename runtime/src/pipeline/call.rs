@@ -79,8 +79,10 @@ pub struct Call<'p, 'a> {
     pub(super) buffers: Vec<BufferShape>,
     pub(super) shared: Vec<Shared<'a>>,
     pub(super) in_place: Vec<InPlace>,
+    /// Whether there is a source or a sink.
+    pub(super) streams: bool,
     /// How many there are, and the argument that said so first.
-    items: Option<(usize, &'static str)>,
+    pub(super) items: Option<(usize, &'static str)>,
     /// Of what comes next.
     halo: (usize, Edge),
     per_chunk: bool,
@@ -105,6 +107,7 @@ impl<'p, 'a> Call<'p, 'a> {
             buffers,
             shared: Vec::new(),
             in_place,
+            streams: false,
             items: None,
             halo: (0, Edge::Clamp),
             per_chunk: false,
@@ -213,7 +216,7 @@ impl<'p, 'a> Call<'p, 'a> {
         source: &HostSource<'a>,
     ) -> Result<(), ErrorKind> {
         match &source.memory {
-            HostMemory::Pageable(_) => Ok(()),
+            HostMemory::Pageable(_) | HostMemory::Streamed => Ok(()),
             HostMemory::Pinned(range) => {
                 let core = range.core();
                 self.usable(host, core.is_poisoned(), core.device())
@@ -227,9 +230,13 @@ impl<'p, 'a> Call<'p, 'a> {
         let shape = self.shape_of_host(index, size, edge)?;
         let name = self.pipeline.plan.hosts[index].name;
         self.usable_on_host(name, &source)
-            .and_then(|()| self.count(name, shape, source.len))
+            .and_then(|()| match &source.feed {
+                Some(feed) => self.may_stream(index, feed, shape),
+                None => self.count(name, shape, source.len),
+            })
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))?;
         // Together, so that an argument that was refused leaves nothing to the next one.
+        self.streams |= source.feed.is_some();
         self.host_shapes.push(shape);
         self.hosts.push(source);
         Ok(Host { index, elements: PhantomData })
@@ -270,6 +277,10 @@ impl<'p, 'a> Call<'p, 'a> {
             short.then(|| Error::new(ErrorKind::PerChunkLength { host, len, chunks, per_chunk }))
         };
         for (index, (source, shape)) in self.hosts.iter().zip(&self.host_shapes).enumerate() {
+            // A sink takes as many as there are.
+            if matches!(source.memory, HostMemory::Streamed) {
+                continue;
+            }
             if let Some(error) = too_short(plan.hosts[index].name, source.len, shape) {
                 return Err(error.at(self.pipeline.place_of_host(index)));
             }

@@ -8,7 +8,8 @@ use super::operation::Operation;
 use super::predict::Model;
 use super::queue::What;
 use super::shape::{BufferPlace, Shape};
-use super::staging::{Delivery, Slot, Staging};
+use super::slot::{Delivery, Slot};
+use super::staging::Staging;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{ErrorKind, Result};
 use crate::memory::{HostMemory, Way};
@@ -35,6 +36,7 @@ impl Operation<'_> {
                     let from = unsafe { range.ptr().add(start) };
                     self.copy_to_device(to, from, bytes)?;
                 }
+                HostMemory::Streamed => self.upload_streamed(to, bytes)?,
                 HostMemory::Pageable(data) => {
                     self.deliver(from.index)?;
                     // SAFETY: as above.
@@ -61,7 +63,7 @@ impl Operation<'_> {
         let (stream, tag) = (self.stream.number, self.tag());
         let what = |bytes| What::new(Engine::ToDevice, bytes);
         match memory {
-            HostMemory::Pageable(_) => {
+            HostMemory::Pageable(_) | HostMemory::Streamed => {
                 self.run.totals.borrow_mut().staged += bytes as u64;
                 model.staged(stream, tag, what(bytes), self.slot)
             }
@@ -85,6 +87,8 @@ impl Operation<'_> {
         let window = Window::new(self.chunk, self.run.items(), shape);
         let (before, inside, after) = window.bytes();
         match memory {
+            // Which is refused before anything runs.
+            HostMemory::Streamed => self.fail(ErrorKind::Skipped),
             HostMemory::Pageable(data) => self.with_slot(before + inside + after, |slot| {
                 // SAFETY: the window's items are within the argument, which the run has borrowed and nothing writes: it
                 // is an `input`. The slot has room for all of them and is not in use by the device.
@@ -142,7 +146,7 @@ impl Operation<'_> {
                 let to = unsafe { range.ptr().add(start) };
                 self.copy_to_host(to, from, bytes)?;
             }
-            HostMemory::Pageable(data) => {
+            memory @ (HostMemory::Pageable(_) | HostMemory::Streamed) => {
                 if let Some(model) = self.run.model() {
                     self.run.totals.borrow_mut().staged += bytes as u64;
                     self.run.totals.borrow_mut().to_host += bytes as u64;
@@ -151,13 +155,22 @@ impl Operation<'_> {
                     return self.check(staged);
                 }
                 self.deliver_left_over(to.index)?;
+                self.run.read_next().map_err(|error| self.failed(error))?;
                 self.with_slot(bytes, |slot| {
-                    // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
-                    let delivery = unsafe { slot.expect(self.chunk.index, data.add(start), bytes) };
+                    let delivery = match memory {
+                        // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
+                        HostMemory::Pageable(data) => unsafe {
+                            slot.expect(self.chunk.index, data.add(start), bytes)
+                        },
+                        _ => slot.expect_for_sink(self.chunk, bytes),
+                    };
                     self.copy_to_host(slot.ptr(), from, bytes)?;
                     self.staged(slot, Some(delivery))
                 })?;
-                self.run.staging.borrow_mut().is_due(self.index, self.slot, self.chunk.index);
+                // What is recorded is on its way once it is launched.
+                if !self.run.is_recorded() {
+                    self.run.staging.borrow_mut().is_due(self.index, self.slot, self.chunk.index);
+                }
             }
         }
         self.run.totals.borrow_mut().to_host += bytes as u64;
@@ -235,6 +248,20 @@ impl Operation<'_> {
         }
         self.device().driver().host_copied(bytes);
         Ok(())
+    }
+
+    /// Copies what a source has filled this operation's staging slot with.
+    fn upload_streamed(&self, to: DevicePtr, bytes: usize) -> Result<()> {
+        let chunk = self.chunk.index;
+        if !self.slot_with_room(&mut self.run.staging.borrow_mut(), bytes)?.is_read(chunk) {
+            // The chunk was begun without its source.
+            return self.fail(ErrorKind::Skipped);
+        }
+        self.device().driver().host_copied(bytes);
+        self.with_slot(bytes, |slot| {
+            self.copy_to_device(to, slot.ptr(), bytes)?;
+            self.staged(slot, None)
+        })
     }
 
     fn slot_with_room<'s>(&self, staging: &'s mut Staging, bytes: usize) -> Result<&'s mut Slot> {

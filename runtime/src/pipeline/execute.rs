@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::arrival::cancelled;
 use super::call::{Call, Room};
 use super::cut::Cut;
+use super::exchange::{Closes, Exchange};
 use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
@@ -16,8 +19,10 @@ use super::repeat::Given;
 use super::run::{Run, Totals, Watch};
 use super::shape::Shape;
 use super::shared::Shared;
+use super::streamed;
 use super::{ChunkSize, Drained, Pipeline, explain, pace, place_of};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{DriverError, Error, ErrorKind, Result};
+use crate::job::Cancels;
 use crate::memory::{Direction, HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
@@ -38,7 +43,7 @@ impl Call<'_, '_> {
         let watch = match self.purpose {
             Purpose::Run | Purpose::Profile => {
                 let Pipeline { device, plan, listener, .. } = &*self.pipeline;
-                RunWatch::new(plan, device, self.items(), listener.clone())
+                RunWatch::new(plan, device, self.extent(), listener.clone())
             }
             Purpose::Predict => RunWatch::default(),
         };
@@ -63,6 +68,10 @@ impl Call<'_, '_> {
         if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
+        if self.purpose == Purpose::Run && Cancels::of_this_thread().any() {
+            return Err(cancelled(plan, None));
+        }
+        self.check_extent(self.purpose != Purpose::Predict)?;
         let mut cut = self.choose(chunk)?;
         let auto_chunk = self.is_auto(chunk);
         let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
@@ -78,13 +87,40 @@ impl Call<'_, '_> {
                     timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
                     return Ok(timeline);
                 }
+                if self.streams {
+                    let mut timeline = self.with_threads(cut, stages, body, watch)?;
+                    timeline.basis = basis;
+                    return Ok(timeline);
+                }
                 watch.is_cut(cut.chunks(), self.pipeline.depth);
-                self.enqueue(cut, stages, body, watch)?
+                self.enqueue(cut, stages, body, watch, None)?
             }
         };
-        let mut timeline = self.finish(cut, enqueued)?;
+        let mut timeline = self.finish(enqueued, watch, None)?;
         timeline.basis = basis;
         Ok(timeline)
+    }
+
+    /// Enqueues and waits with a thread for each source and each sink, which have ended when this returns or unwinds.
+    fn with_threads(
+        mut self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+        watch: &RunWatch,
+    ) -> Result<Timeline> {
+        let plan = self.pipeline.plan;
+        let (exchange, feeds) = self.take_feeds();
+        std::thread::scope(|scope| {
+            let _closes = Closes(&exchange);
+            streamed::start(scope, &exchange, feeds, plan)
+                .map_err(|error| error.at(self.pipeline.place()))?;
+            if !self.is_endless() {
+                watch.is_cut(cut.chunks(), self.pipeline.depth);
+            }
+            let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange))?;
+            self.finish(enqueued, watch, Some(&exchange))
+        })
     }
 
     /// Launches the graphs of the run before, if this one is like that.
@@ -101,6 +137,7 @@ impl Call<'_, '_> {
         Some(Enqueued {
             // Before anything else, since the device is at work.
             must_drain: AbortOnUnwind,
+            cut,
             start,
             outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
             totals,
@@ -121,10 +158,12 @@ impl Call<'_, '_> {
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         seen: &RunWatch,
+        exchange: Option<&Arc<Exchange>>,
     ) -> Result<Enqueued> {
         let slots = self.pipeline.depth.min(cut.chunks());
         let profiles = self.purpose == Purpose::Profile;
-        let Call { pipeline, host_shapes, hosts, shared, .. } = &mut *self;
+        let endless = self.is_endless();
+        let Call { pipeline, shared, .. } = &mut *self;
         let plan = pipeline.plan;
         let cover = Cover::new(plan, stages);
         let lanes = match cover {
@@ -146,7 +185,9 @@ impl Call<'_, '_> {
 
         if profiles {
             let each = plan.operations.len() + plan.events.len();
-            let events = cut.chunks().saturating_mul(each);
+            // Of a run that ends where its sources do those of the first chunks; the others are made as they come.
+            let chunks = if endless { slots } else { cut.chunks() };
+            let events = chunks.saturating_mul(each);
             let observers = pipeline.observed().count;
             let prepared = pipeline.clockwork.prepare(&pipeline.device, events, observers);
             prepared.map_err(|error| explain(plan, error))?;
@@ -156,13 +197,23 @@ impl Call<'_, '_> {
             true => Some(pipeline.profiler(start).map_err(|error| explain(plan, error))?),
             false => None,
         };
+        let streaming = exchange.map(|exchange| self.streaming(exchange, cut));
+        let wanted = self.items.unwrap_or_default();
+        let Call { pipeline, host_shapes, hosts, .. } = &mut *self;
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
         let ahead = if stages { read_ahead(plan, hosts, host_shapes) } else { Vec::new() };
         let given = self.given(cut);
         let watch = profiler.as_ref().map_or(Watch::None, Watch::Profile);
-        let run =
-            Run::new(self.pipeline, (&staging, &symbols), &given, recorder.as_ref(), (watch, seen), &ahead);
+        let run = Run::new(
+            self.pipeline,
+            (&staging, &symbols),
+            &given,
+            recorder.as_ref(),
+            (watch, seen),
+            &ahead,
+            (streaming, wanted),
+        );
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share(&self.shared)?;
             body(&run)?;
@@ -172,7 +223,7 @@ impl Call<'_, '_> {
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
         let asked = run.asked.get();
-        let (totals, functions) = run.into_parts();
+        let (totals, functions, cut) = run.into_parts();
         let pipeline = &mut *self.pipeline;
         if let Some(recorder) = recorder {
             pipeline.graphs = Some(recorder.into_inner().into_graphs());
@@ -184,6 +235,7 @@ impl Call<'_, '_> {
         let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one && !asked;
         let repeated = false;
         Ok(Enqueued {
+            cut,
             start,
             outcome,
             totals,
@@ -198,8 +250,14 @@ impl Call<'_, '_> {
     }
 
     /// Waits until the device is done with what was enqueued, and puts everything back in its place.
-    fn finish(self, cut: Cut, enqueued: Enqueued) -> Result<Timeline> {
+    fn finish(
+        self,
+        enqueued: Enqueued,
+        watch: &RunWatch,
+        exchange: Option<&Arc<Exchange>>,
+    ) -> Result<Timeline> {
         let Enqueued {
+            cut,
             start,
             outcome,
             mut totals,
@@ -212,6 +270,7 @@ impl Call<'_, '_> {
             must_drain,
         } = enqueued;
         let enqueuing = self.pipeline.device.driver().clock().saturating_sub(start);
+        let endless = self.is_endless();
         // While the device is at work.
         let mut report = self.report(cut, graph);
         (report.repeated, report.enqueuing) = (repeated, enqueuing);
@@ -230,6 +289,12 @@ impl Call<'_, '_> {
         let mut drained = pipeline.drain(graphs_only);
         pipeline.staging.finish(&pipeline.device);
         let failure = functions.finish();
+        let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
+        if let Some(exchange) = exchange {
+            exchange.close(false);
+            exchange.lacks(lacking);
+        }
+        let streams;
         if let Drained::Clean = drained {
             if let (true, Ok(Ok(())), Some(graphs)) = (repeats, &outcome, &mut pipeline.graphs) {
                 let (hosts, host_shapes, buffers, in_place) = (&hosts, &host_shapes, &buffers, &in_place);
@@ -239,12 +304,14 @@ impl Call<'_, '_> {
             // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
             unsafe { pipeline.staging.flush(&pipeline.device) };
             totals.all_arrived();
+            streams = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
             // What is carried is a result of a run that went well.
-            if let (Ok(Ok(())), None) = (&outcome, &failure) {
+            if let (Ok(Ok(())), None, None) = (&outcome, &failure, &streams) {
                 drained = pipeline.give_back(&shared, &mut totals);
             }
         } else {
             totals.note_arrivals(&pipeline.staging);
+            streams = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
         }
         if let Drained::Lost(_) = drained {
             pipeline.poison();
@@ -268,9 +335,15 @@ impl Call<'_, '_> {
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         report.time = pipeline.device.driver().clock().saturating_sub(start);
 
-        let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
+        let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
+        let streams = streams.filter(|_| failure.is_none());
+        let outcome = outcome.and_then(|()| streams.map_or(Ok(()), Err));
         if let Some(error) = first_error(plan, outcome, drained, failure) {
-            return Err(error.with_complete(totals.complete(plan, lacking, cut)));
+            return Err(error.with_complete(totals.complete(plan, lacking, cut, accepted)));
+        }
+        if endless {
+            watch.had(cut.items());
+            watch.is_cut(cut.chunks(), pipeline.depth);
         }
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
@@ -317,7 +390,8 @@ impl Call<'_, '_> {
         let (staging, symbols) = (RefCell::default(), RefCell::default());
         let given = self.given(cut);
         let (watch, seen) = (Watch::Predict(&model), RunWatch::default());
-        let run = Run::new(pipeline, (&staging, &symbols), &given, None, (watch, &seen), &[]);
+        let streaming = (None, self.items.unwrap_or_default());
+        let run = Run::new(pipeline, (&staging, &symbols), &given, None, (watch, &seen), &[], streaming);
         body(&run)?;
         run.finish()?;
         totals.add(&run.into_parts().0);
@@ -346,9 +420,9 @@ impl Call<'_, '_> {
         Report {
             pipeline: plan.pipeline,
             device: device.name().to_owned(),
-            items: self.items(),
+            items: cut.items(),
             chunks: cut.chunks(),
-            chunk: cut.largest(),
+            chunk: cut.largest().min(cut.items().max(1)),
             depth: *depth,
             graph,
             repeated: false,
@@ -372,6 +446,8 @@ impl Call<'_, '_> {
 
 /// What a run has enqueued. The device may be at work on it.
 struct Enqueued {
+    /// How it was cut, which a run that ends where its sources do has learned.
+    cut: Cut,
     /// When that began.
     start: Duration,
     outcome: std::thread::Result<Result<()>>,
@@ -423,10 +499,20 @@ fn first_error(
         {
             Some(explain(plan, error))
         }
+        // A source or a sink has failed as well, at a chunk that the device had not got to.
+        (Some(noticed), Some(error)) if noticed.kind().is_of_a_stream() && comes_first(&error, &noticed) => {
+            Some(explain(plan, error))
+        }
         // A library tells that the device failed, but not of what.
         (Some(noticed), Some(error)) => Some(noticed.with_cause(error)),
         (Some(noticed), None) => Some(noticed),
     }
+}
+
+/// Whether the device has failed at a chunk before the one that something else has failed at, or at that.
+fn comes_first(error: &DriverError, other: &Error) -> bool {
+    let Some(other) = other.place().chunk else { return true };
+    error.tag.is_none_or(|(_, chunk)| chunk <= other)
 }
 
 /// The operations whose pageable data can be read before the chunk is there, each with its argument: all that are enqueued
@@ -453,7 +539,9 @@ pub(super) fn staged_bytes(
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
             let shape = shapes[host];
             match hosts.get(host)?.memory {
-                HostMemory::Pageable(_) => Some(shape.items(chunk).saturating_mul(shape.bytes())),
+                HostMemory::Pageable(_) | HostMemory::Streamed => {
+                    Some(shape.items(chunk).saturating_mul(shape.bytes()))
+                }
                 // What lies beyond the ends is made up.
                 HostMemory::Pinned(_) => (shape.halo > 0).then(|| 2 * shape.halo * shape.bytes()),
             }

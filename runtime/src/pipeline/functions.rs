@@ -55,6 +55,11 @@ struct Callbacks {
 }
 
 impl Functions {
+    /// What fails first is noted there.
+    pub(super) fn noting(failure: &Arc<Mutex<Option<Failure>>>) -> Self {
+        Self { failure: Some(Arc::clone(failure)), callbacks: None }
+    }
+
     /// Waits until every callback that the device got to has returned, and gives what failed first.
     ///
     /// The device is done: it gets to no more of them.

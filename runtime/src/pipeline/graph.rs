@@ -6,7 +6,7 @@
 //! are kept in [`Graphs`].
 
 use super::kept::{Graphs, before, prepared};
-use super::staging::Delivery;
+use super::slot::Delivery;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult, HostBody, RawLaunch, RawStream, Tag};
 use crate::graph::{New, Work};

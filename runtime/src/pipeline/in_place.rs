@@ -48,7 +48,7 @@ impl InPlace {
                 let range = (pinned.device_ptr(), pinned.bytes());
                 Some(Self { core: Core::Pinned(pinned), range, len, writable })
             }
-            HostMemory::Pageable(_) => None,
+            HostMemory::Pageable(_) | HostMemory::Streamed => None,
         }
     }
 

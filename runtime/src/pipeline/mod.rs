@@ -1,10 +1,12 @@
 //! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
 
+mod arrival;
 mod call;
 mod copies;
 mod costs;
 mod cut;
 mod enqueue;
+mod exchange;
 mod execute;
 mod explain;
 mod functions;
@@ -27,8 +29,10 @@ mod room;
 mod run;
 mod shape;
 mod shared;
+mod slot;
 mod staging;
 mod state;
+mod streamed;
 mod streams;
 mod symbols;
 #[cfg(test)]

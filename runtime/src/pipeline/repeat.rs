@@ -78,7 +78,7 @@ impl Given<'_> {
         let host = |host: &HostSource<'_>| match &host.memory {
             HostMemory::Pinned(range) => (range.device_ptr(), host.len, host.writable),
             // There was none.
-            HostMemory::Pageable(_) => (DevicePtr(0), usize::MAX, host.writable),
+            HostMemory::Pageable(_) | HostMemory::Streamed => (DevicePtr(0), usize::MAX, host.writable),
         };
         let in_place = |data: &InPlace| (data.ptr(), data.len, data.writable);
         self.hosts.iter().map(host).chain(self.in_place.iter().map(in_place))

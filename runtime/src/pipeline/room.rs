@@ -46,7 +46,7 @@ impl Call<'_, '_> {
         self.pipeline.depth = depth;
         if self.pipeline.budget.is_some() {
             // None are known yet when the pipeline is built.
-            let items = Some(self.items()).filter(|&items| items > 0).unwrap_or(usize::MAX);
+            let items = Some(self.extent()).filter(|&items| items > 0).unwrap_or(usize::MAX);
             while self.pipeline.depth > 1 {
                 let chunk = self.chunk(declared)?.min(items);
                 let slots = self.pipeline.depth.min(items.div_ceil(chunk));
@@ -70,7 +70,7 @@ impl Call<'_, '_> {
 
     /// How the run's items are cut into chunks.
     pub(super) fn cut(&self, declared: ChunkSize) -> Result<Cut> {
-        let items = self.items();
+        let items = self.extent();
         let chunk = self.chunk(declared)?.min(items.max(1));
         if !self.is_auto(declared) {
             return Ok(Cut::even(items, chunk));
@@ -95,6 +95,9 @@ impl Call<'_, '_> {
         let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
         // CPU's copies at both ends, which small chunks delay.
+        if self.is_endless() {
+            return Ok(Cut::even(items, chunk));
+        }
         Ok(if self.any_per_chunk || staged { Cut::equal(items, chunk) } else { Cut::ramped(items, chunk) })
     }
 
@@ -178,7 +181,10 @@ impl Call<'_, '_> {
     /// anything is staged.
     pub(super) fn make_room(&mut self, declared: ChunkSize, cut: &mut Cut) -> Result<bool> {
         self.check_copies()?;
-        self.check_per_chunk(cut.chunks())?;
+        // How many chunks there are without end, the run finds out.
+        if !self.is_endless() {
+            self.check_per_chunk(cut.chunks())?;
+        }
         let (before, mut is_empty) = (self.pipeline.slot_limit, false);
         loop {
             let error = match self.reserve_run(*cut) {
@@ -212,7 +218,9 @@ impl Call<'_, '_> {
         }
         self.pipeline.slot_limit = (cut.largest() / 2).saturating_mul(self.largest_item());
         let smaller = self.cut(declared).ok()?;
-        self.check_per_chunk(smaller.chunks()).ok()?;
+        if !self.is_endless() {
+            self.check_per_chunk(smaller.chunks()).ok()?;
+        }
         Some(smaller)
     }
 
@@ -289,7 +297,7 @@ impl Call<'_, '_> {
 
 /// Whether the CPU copies what the device copies.
 fn is_pageable(host: &HostSource<'_>) -> bool {
-    matches!(host.memory, HostMemory::Pageable(_))
+    matches!(host.memory, HostMemory::Pageable(_) | HostMemory::Streamed)
 }
 
 /// The bytes of a buffer's slots and how many there are, if it has any. `shared`: also of what is the whole run's.

@@ -14,16 +14,20 @@ use super::repeat::Given;
 use super::ring::Ring;
 use super::shape::{BufferShape, Shape};
 use super::shared::{Shared, Transfer};
-use super::staging::{Delivery, Staging};
+use super::slot::Delivery;
+use super::staging::Staging;
 use super::state::States;
+use super::streamed::Streaming;
 use super::streams::Streams;
 use super::symbols::Symbols;
 use super::{Operation, Pipeline, explain, place_of_pipeline};
 use crate::device::Device;
 use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::error::{Complete, DriverError, Error, ErrorKind, Place, Result};
+use crate::job::Cancels;
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, Plan};
+use crate::stream::Event;
 use crate::watch::RunWatch;
 
 /// One chunk: what `c` is in `chunk c = auto`.
@@ -64,7 +68,18 @@ pub struct Run<'r> {
     pub(super) totals: RefCell<Totals>,
     pub(super) states: &'r Mutex<States>,
     streams: &'r Streams,
-    cut: Cut,
+    /// As far as it is known: a run that ends where its sources do learns it chunk by chunk.
+    pub(super) cut: Cell<Cut>,
+    /// If there are sources or sinks.
+    pub(super) streaming: Option<Streaming<'r>>,
+    /// The items that sources must have, and the argument that says so.
+    pub(super) wanted: (usize, &'static str),
+    /// Whether the sources have ended.
+    pub(super) ended: Cell<bool>,
+    /// Whether a function has failed, so that nothing more is begun.
+    pub(super) stopped: Cell<bool>,
+    /// Who may ask it to end.
+    pub(super) cancels: Cancels,
     /// The chunk of the operation that was begun last, or the first one.
     current: Cell<Current>,
     /// How many operations, over all chunks, have been begun.
@@ -81,7 +96,7 @@ pub struct Run<'r> {
     /// Whether stages whose streams a run chooses have one for each slot.
     spread: bool,
     /// Whether the host asks the device how far it is, in place of waiting.
-    polls: bool,
+    pub(super) polls: bool,
     /// Whether something was asked that may be answered otherwise the next time.
     pub(super) asked: Cell<bool>,
     /// Why nothing more is enqueued, if that is to be reported by the next operation.
@@ -127,6 +142,7 @@ impl<'r> Run<'r> {
         recorder: Option<&'r RefCell<Recorder>>,
         (watch, seen): (Watch<'r>, &'r RunWatch),
         read_ahead: &'r [(usize, usize)],
+        (streaming, wanted): (Option<Streaming<'r>>, (usize, &'static str)),
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
         let Pipeline { device, plan, id, depth, ring, states, streams, .. } = pipeline;
@@ -135,6 +151,12 @@ impl<'r> Run<'r> {
             Watch::Predict(model) => model.borrow().is_graph(),
             Watch::None | Watch::Profile(_) => recorder.is_some(),
         };
+        let functions = match streaming {
+            Some(streaming) => Functions::noting(&streaming.exchange.failure),
+            None => Functions::default(),
+        };
+        let endless = streaming.is_some_and(|streaming| streaming.endless);
+        let cut = if endless { Cut::even(0, cut.largest()) } else { cut };
         Self {
             device,
             plan,
@@ -146,13 +168,18 @@ impl<'r> Run<'r> {
             host_shapes,
             buffers,
             in_place,
-            functions: RefCell::default(),
+            functions: RefCell::new(functions),
             staging,
             symbols,
             totals: RefCell::default(),
             states,
             streams,
-            cut,
+            cut: Cell::new(cut),
+            streaming,
+            wanted,
+            ended: Cell::new(false),
+            stopped: Cell::new(false),
+            cancels: Cancels::of_this_thread(),
             current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
             begun: Cell::new(0),
             in_order: Cell::new(true),
@@ -188,12 +215,6 @@ impl<'r> Run<'r> {
         std::array::from_fn(EventKey)
     }
 
-    /// The chunks, in order.
-    pub fn chunks(&self) -> impl Iterator<Item = Chunk> + use<> {
-        let cut = self.cut;
-        (0..cut.chunks()).map(move |index| cut.at(index))
-    }
-
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
@@ -202,7 +223,9 @@ impl<'r> Run<'r> {
             self.refuse();
         }
         self.begun.set(begun + 1);
-        if c.index != self.current.get().chunk.index {
+        let current = self.current.get().chunk;
+        // The first one of a run that learns its chunks has no items before it begins.
+        if c.index != current.index || current.len == 0 {
             self.begin(c.index);
         }
         let Current { chunk, slot } = self.current.get();
@@ -231,8 +254,10 @@ impl<'r> Run<'r> {
         if let Some(error) = self.refused() {
             return Err(error);
         }
-        let all = self.cut.chunks() * self.plan.operations.len();
-        if self.in_order.get() && self.begun.get() == all {
+        let all = self.cut.get().chunks() * self.plan.operations.len();
+        // What was stopped is at the end of a chunk, and has its error.
+        let is_whole = self.begun.get() == all || self.stopped.get();
+        if self.in_order.get() && is_whole {
             if let Some(model) = self.model() {
                 return model.borrow_mut().launch().map_err(|error| explain(self.plan, error));
             }
@@ -286,7 +311,7 @@ impl<'r> Run<'r> {
     #[inline(never)]
     fn begin(&self, index: usize) {
         // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-        let chunk = self.cut.at(index);
+        let chunk = self.cut.get().at(index);
         self.current.set(Current { chunk, slot: index % self.depth });
         // A chunk after the last has no items, and what there is for each chunk ends before it.
         if chunk.len == 0 {
@@ -294,7 +319,7 @@ impl<'r> Run<'r> {
         }
         if self.in_order() {
             // What is staged of the chunks before those in the ring was waited for.
-            self.seen.has_done(|| self.cut.start(index.saturating_sub(self.depth)));
+            self.seen.has_done(|| self.cut.get().start(index.saturating_sub(self.depth)));
         }
         if let Some(model) = self.model() {
             let begun = model.borrow_mut().begin_chunk(index);
@@ -324,6 +349,9 @@ impl<'r> Run<'r> {
         for (operation, slot, delivery) in launched.staged.drain(..) {
             if let Some(slot) = staging.slot(operation, slot) {
                 slot.enqueued(delivery);
+            }
+            if let Some(delivery) = delivery {
+                staging.is_due(operation, slot, delivery.chunk);
             }
         }
         Ok(())
@@ -356,9 +384,20 @@ impl<'r> Run<'r> {
     /// Waits until the device is done with an operation's staging slot, the one for this ring slot, and what was pending in
     /// it has been delivered.
     pub(super) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
-        while !staging.note(operation, slot, self.device) {
+        let mut waited = None;
+        loop {
+            let version = self.streaming.map(|streaming| streaming.exchange.version());
+            if staging.note(operation, slot, self.device) {
+                break;
+            }
             let Some(pinned) = staging.slot(operation, slot).filter(|pinned| pinned.is_in_flight()) else {
-                self.attend(staging)?;
+                match (&self.streaming, version) {
+                    (Some(streaming), Some(version)) => {
+                        staging.help();
+                        self.wait_for_threads(staging, streaming.exchange, version, &mut waited)?;
+                    }
+                    _ => self.attend(staging)?,
+                }
                 continue;
             };
             let complete = match &self.recorder {
@@ -378,6 +417,29 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
+    /// Waits until the device is done with a staging slot: what is enqueued from or to it was marked by `done`, or is in a graph.
+    pub(super) fn wait_for_slot(&self, slot: usize, done: &Event) -> DriverResult<()> {
+        match &self.recorder {
+            Some(recorder) => recorder.borrow_mut().settle(slot),
+            None => done.synchronize(),
+        }
+    }
+
+    /// Whether operations are recorded, to be launched as graphs.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// The operation that was begun last.
+    pub(super) fn begun_operation(&self) -> usize {
+        self.begun.get().saturating_sub(1) % self.plan.operations.len().max(1)
+    }
+
+    /// The chunk of the operation that was begun last.
+    pub(super) fn begun_chunk(&self) -> usize {
+        self.current.get().chunk.index
+    }
+
     /// The host has to wait: sees to what can be copied meanwhile.
     pub(super) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
         self.stage_ahead(staging)?;
@@ -391,14 +453,16 @@ impl<'r> Run<'r> {
             return Ok(());
         }
         staging.deliver_due()?;
+        self.read_meanwhile(staging)?;
+        let cut = self.cut.get();
         for (operation, host) in self.read_ahead {
             let shape = self.host_shapes[*host];
             let HostMemory::Pageable(data) = &self.hosts[*host].memory else { continue };
             while let Some((next, slot)) = staging.ahead(*operation)? {
-                if next >= self.cut.chunks() {
+                if next >= cut.chunks() {
                     break;
                 }
-                let (start, bytes) = shape.range(self.cut.at(next));
+                let (start, bytes) = shape.range(cut.at(next));
                 if slot.bytes() < bytes {
                     break;
                 }
@@ -427,7 +491,7 @@ impl<'r> Run<'r> {
     /// Lets nothing more be enqueued, and has the next operation say why: whoever learns it now may keep it to itself.
     pub(super) fn refuse_with(&self, error: Error) {
         self.refuse();
-        *self.refused.borrow_mut() = Some(error);
+        self.refused.borrow_mut().get_or_insert(error);
     }
 
     /// Why nothing more may be enqueued, where no operation has reported it yet.
@@ -437,7 +501,7 @@ impl<'r> Run<'r> {
 
     /// The items of the run.
     pub(super) fn items(&self) -> usize {
-        self.cut.items()
+        self.cut.get().items()
     }
 
     /// The stream of what no graph can hold: an operation's own, or in graph mode that of the graphs.
@@ -463,9 +527,9 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// What the run has done, and its functions.
-    pub(super) fn into_parts(self) -> (Totals, Functions) {
-        (self.totals.into_inner(), self.functions.into_inner())
+    /// What the run has done, its functions, and how it was cut.
+    pub(super) fn into_parts(self) -> (Totals, Functions, Cut) {
+        (self.totals.into_inner(), self.functions.into_inner(), self.cut.get())
     }
 }
 
@@ -497,8 +561,15 @@ impl Totals {
 
     /// How far each output got.
     ///
-    /// `lacking`: the first chunk that lacks what a function was to do.
-    pub(super) fn complete(&self, plan: &Plan, lacking: usize, cut: Cut) -> Vec<Complete> {
+    /// `lacking`: the first chunk that lacks what a function was to do. `accepted`: the chunks that the sink of a host has
+    /// accepted, if it has one.
+    pub(super) fn complete(
+        &self,
+        plan: &Plan,
+        lacking: usize,
+        cut: Cut,
+        accepted: impl Fn(usize) -> Option<usize>,
+    ) -> Vec<Complete> {
         let outputs = plan.hosts.iter().enumerate().filter(|(_, host)| host.writes);
         outputs
             .map(|(index, host)| {
@@ -511,8 +582,10 @@ impl Totals {
                 let downloads = plan.operations.iter().enumerate().filter(|(_, operation)| {
                     matches!(operation.kind, OperationKind::Download { host, .. } if host == index)
                 });
-                let chunks =
-                    downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
+                let arrived =
+                    || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
+                // A sink is given nothing that lacks anything.
+                let chunks = accepted(index).unwrap_or_else(arrived);
                 Complete { host: host.name, chunks: chunks as u64, items: cut.start(chunks) }
             })
             .collect()

@@ -57,7 +57,7 @@ impl Shared<'_> {
         if !is_in && !carried {
             return;
         }
-        let (bytes, staged) = (self.bytes as u64, matches!(source.memory, HostMemory::Pageable(_)));
+        let (bytes, staged) = (self.bytes as u64, !matches!(source.memory, HostMemory::Pinned(_)));
         *(if is_in { &mut totals.to_device } else { &mut totals.to_host }) += bytes;
         totals.staged += if staged { bytes } else { 0 };
         model.share(bytes, is_in, staged);
@@ -141,6 +141,8 @@ impl Transfer<'_> {
                 unsafe { self.direct().enqueue(device, range.ptr(), bytes, direction)? };
                 self.stream.synchronize()
             }
+            // Which `shared` refuses.
+            HostMemory::Streamed => Ok(()),
             HostMemory::Pageable(data) => {
                 moved.staged += bytes as u64;
                 // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument has `bytes`, is borrowed
@@ -213,7 +215,10 @@ impl<'a> Call<'_, 'a> {
     ) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let name = self.pipeline.plan.buffers[index].name;
+        let whole = "all of it is copied to the device before the first chunk";
+        let streamed = source.feed.as_ref().map(|_| ErrorKind::NotStreamed { host: name, reason: whole });
         self.usable_on_host(name, &source)
+            .and_then(|()| streamed.map_or(Ok(()), Err))
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
         let len = source.len;
         let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;

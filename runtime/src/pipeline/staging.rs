@@ -8,15 +8,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::exchange::Exchange;
+use super::slot::{Slot, State};
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{PinnedCore, Task, Way, Workers};
+use crate::memory::Workers;
 use crate::stream::Event;
 use crate::watch;
-
-/// A result of this many bytes or more is not worth the caches.
-const LARGE: usize = 1 << 20;
 
 /// The slots of all operations, those that stage.
 #[derive(Default)]
@@ -40,44 +39,6 @@ struct Lane {
     arrived: usize,
     /// The first chunk that has not been read yet.
     ahead: usize,
-}
-
-/// One pinned slot of one copy operation.
-pub(super) struct Slot {
-    core: PinnedCore,
-    /// Those who copy from or to it.
-    workers: &'static Workers,
-    /// Recorded after the device's copy from or to the slot.
-    done: Event,
-    state: State,
-}
-
-enum State {
-    Idle,
-    /// A chunk of pageable data is copied in.
-    Filling {
-        chunk: usize,
-        task: Arc<Task>,
-    },
-    /// The device copies from or to it, and then this is to be copied out.
-    InFlight(Option<Delivery>),
-    /// It is copied out.
-    Delivering {
-        chunk: usize,
-        bytes: usize,
-        task: Arc<Task>,
-    },
-}
-
-/// Data on its way to pageable memory.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Delivery {
-    /// Whose data it is.
-    pub(super) chunk: usize,
-    pub(super) to: *mut u8,
-    pub(super) bytes: usize,
-    /// The device itself copies it there.
-    pub(super) direct: bool,
 }
 
 impl Staging {
@@ -141,6 +102,13 @@ impl Staging {
         self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
     }
 
+    /// Copies something that waits to be copied, if there is anything.
+    pub(super) fn help(&self) {
+        if let Some(workers) = self.workers {
+            workers.help();
+        }
+    }
+
     /// What to do while waiting for something else.
     pub(super) fn help_or_pause(&self) {
         if let Some(workers) = self.workers {
@@ -202,6 +170,65 @@ impl Staging {
         Ok(true)
     }
 
+    /// Lets the slots of an operation be read from a source or written to a sink.
+    pub(super) fn connect(&mut self, operation: usize, exchange: &Arc<Exchange>, end: usize) {
+        let Some(lane) = self.lanes.get_mut(operation) else { return };
+        for slot in lane.slots.iter_mut().take(self.slots) {
+            slot.end = Some((Arc::clone(exchange), end));
+            if !slot.is_initialised {
+                // SAFETY: the slot is that long, and nobody else's between runs.
+                unsafe { slot.ptr().write_bytes(0, slot.bytes()) };
+                slot.is_initialised = true;
+            }
+        }
+    }
+
+    /// How many chunks may be under way.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk `current` was enqueued.
+    /// `asks`: whether the device is asked how far it is.
+    pub(super) fn free_to_read(
+        &mut self,
+        operation: usize,
+        chunk: usize,
+        current: usize,
+        asks: bool,
+    ) -> DriverResult<Option<&mut Slot>> {
+        let Some(index) = chunk.checked_rem(self.slots) else { return Ok(None) };
+        let Some(slot) = self.slot(operation, index) else { return Ok(None) };
+        let is_free = match &slot.state {
+            State::Idle => true,
+            State::InFlight(None) if asks => slot.done.is_complete()?,
+            // Which that chunk has left out.
+            State::Reading { chunk } => *chunk < current,
+            _ => false,
+        };
+        Ok(is_free.then_some(slot))
+    }
+
+    /// Gives the first of what comes from the device to whom it is for, once it is there: waits for it by `wait`. Whether
+    /// there was any.
+    pub(super) fn deliver_first(
+        &mut self,
+        wait: impl FnOnce(usize, &Event) -> DriverResult<()>,
+    ) -> DriverResult<bool> {
+        while let Some((operation, index, chunk)) = self.due.pop_front() {
+            if let Some(slot) = self.slot(operation, index)
+                && matches!(slot.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+            {
+                wait(index, &slot.done)?;
+                // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the deliveries of runs
+                // that are over.
+                unsafe { slot.deliver() };
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Notes that a slot has delivered, if it has; whether it is idle now.
     pub(super) fn note(&mut self, operation: usize, slot: usize, device: &Device) -> bool {
         let lane = &mut self.lanes[operation];
@@ -217,6 +244,21 @@ impl Staging {
                 lane.arrived += 1;
                 slot.state = State::Idle;
                 true
+            }
+            State::Reading { chunk } if slot.is_read(*chunk) => {
+                slot.state = State::Idle;
+                true
+            }
+            State::Writing { chunk, bytes } => {
+                let Some((exchange, end)) = &slot.end else { return false };
+                let (is_through, accepted) = exchange.is_through(*end, *chunk);
+                if accepted {
+                    device.driver().host_copied(*bytes);
+                }
+                if is_through {
+                    slot.state = State::Idle;
+                }
+                is_through
             }
             _ => false,
         }
@@ -241,9 +283,18 @@ impl Staging {
     /// # Safety
     /// The device is done with every slot, and the run that made the deliveries is not over.
     pub(super) unsafe fn flush(&mut self, device: &Device) {
-        for slot in self.lanes.iter_mut().flat_map(|lane| &mut lane.slots) {
-            // SAFETY: the caller's promise.
-            unsafe { slot.deliver() };
+        // Sinks are given chunks in order: they begin at the slot of the oldest.
+        for lane in &mut self.lanes {
+            let pending = |(index, slot): (usize, &Slot)| match slot.state {
+                State::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
+                _ => None,
+            };
+            let oldest = lane.slots.iter().enumerate().filter_map(pending).min();
+            let (before, from) = lane.slots.split_at_mut(oldest.map_or(0, |(_, index)| index));
+            for slot in from.iter_mut().chain(before) {
+                // SAFETY: the caller's promise.
+                unsafe { slot.deliver() };
+            }
         }
         self.finish(device);
     }
@@ -254,7 +305,7 @@ impl Staging {
         for lane in &mut self.lanes {
             (lane.arrived, lane.ahead) = (0, 0);
             for slot in &mut lane.slots {
-                slot.state = State::Idle;
+                (slot.state, slot.end) = (State::Idle, None);
                 // SAFETY: nothing is redirected to.
                 unsafe { slot.core.redirect(None) };
             }
@@ -266,103 +317,6 @@ impl Staging {
         for slot in self.lanes.iter().flat_map(|lane| &lane.slots) {
             slot.core.poison();
         }
-    }
-}
-
-impl Slot {
-    fn new(device: &Device, workers: &'static Workers, bytes: usize) -> DriverResult<Self> {
-        let core = PinnedCore::new(device, bytes)?;
-        Ok(Self { core, workers, done: Event::new(device)?, state: State::Idle })
-    }
-
-    pub(super) fn ptr(&self) -> *mut u8 {
-        self.core.ptr.as_ptr()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.core.bytes()
-    }
-
-    /// Those who copy from or to it.
-    pub(super) fn workers(&self) -> &'static Workers {
-        self.workers
-    }
-
-    /// Whether data of a chunk before this one is pending.
-    pub(super) fn owes_before(&self, chunk: usize) -> bool {
-        match &self.state {
-            State::InFlight(Some(delivery)) => delivery.chunk < chunk,
-            State::Delivering { chunk: of, .. } => *of < chunk,
-            _ => false,
-        }
-    }
-
-    pub(super) fn done(&self) -> &Event {
-        &self.done
-    }
-
-    /// Whether the device may be using the slot.
-    pub(super) fn is_in_flight(&self) -> bool {
-        matches!(self.state, State::InFlight(_))
-    }
-
-    /// Begins to copy a chunk into the slot, which is idle.
-    ///
-    /// # Safety
-    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called [`Staging::finish`]. The slot
-    /// has room, and the device is done with it.
-    pub(super) unsafe fn fill(&mut self, chunk: usize, from: *const u8, bytes: usize) {
-        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has drained before it
-        // is over, and before the slot is used anew.
-        let task = unsafe {
-            let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
-            self.workers.start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
-        };
-        self.state = State::Filling { chunk, task };
-    }
-
-    /// What is to be copied to the slot, and out of it again. The device may do both at once.
-    ///
-    /// # Safety
-    /// `to` is valid for writes of `bytes`, and nothing else accesses them until the run has drained. The slot is idle.
-    pub(super) unsafe fn expect(&mut self, chunk: usize, to: *mut u8, bytes: usize) -> Delivery {
-        // SAFETY: the caller's promise.
-        let direct = unsafe { self.core.redirect(Some((to, bytes))) };
-        Delivery { chunk, to, bytes, direct }
-    }
-
-    /// Whether this chunk is being copied in or has been.
-    pub(super) fn has(&self, chunk: usize) -> bool {
-        matches!(self.state, State::Filling { chunk: of, .. } if of == chunk)
-    }
-
-    /// Whether what is being copied in is there.
-    pub(super) fn is_filled(&self) -> bool {
-        matches!(&self.state, State::Filling { task, .. } if task.is_done())
-    }
-
-    /// The device's copy from or to the slot was enqueued: with `done` recorded after it, or in a graph.
-    pub(super) fn enqueued(&mut self, delivery: Option<Delivery>) {
-        self.state = State::InFlight(delivery);
-    }
-
-    /// The device is done with the slot: begins to copy out what is in it.
-    ///
-    /// # Safety
-    /// It is, and the run that made the delivery is not over before it has called [`Staging::finish`].
-    pub(super) unsafe fn deliver(&mut self) {
-        let State::InFlight(delivery) = self.state else { return };
-        self.state = match delivery {
-            Some(Delivery { chunk, to, bytes, direct }) => {
-                let way = if bytes >= LARGE { Way::PastCache } else { Way::Cached };
-                let left = if direct { 0 } else { bytes };
-                // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
-                // the slot holds at least `bytes`, and the device's copy into it has completed.
-                let task = unsafe { self.workers.start(to, self.ptr(), left, way) };
-                State::Delivering { chunk, bytes, task }
-            }
-            None => State::Idle,
-        };
     }
 }
 

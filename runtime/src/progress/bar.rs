@@ -45,6 +45,8 @@ impl Listen for Bar {
         let Some(shown) = &*bar else { return };
         shown.set_position(done as u64);
         if done == total {
+            // Which may not have been known before.
+            shown.set_length(total as u64);
             shown.set_style(style(TEMPLATE_WHEN_OVER));
             shown.finish();
             *bar = None;

@@ -2,6 +2,7 @@
 //! said to be, and a device that goes on, or says that it is lost.
 
 mod pipelines;
+mod streams;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +23,7 @@ macro_rules! say {
         writeln!(std::io::stderr(), $($text)*).expect("a line on the terminal");
     }};
 }
+use say;
 
 /// Longer than any run takes, on a busy machine and under a checker too.
 const PATIENCE: Duration = Duration::from_secs(120);

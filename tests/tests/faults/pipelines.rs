@@ -21,7 +21,7 @@ pub struct Trial {
     pub build: fn(&Device) -> Result<Run>,
 }
 
-pub const TRIALS: [Trial; 9] = [
+pub const TRIALS: [Trial; 12] = [
     Trial { name: "staged", plan: &Axpy::PLAN, build: |device| staged(device, false) },
     Trial { name: "staged, graphs", plan: &Axpy::PLAN, build: |device| staged(device, true) },
     Trial { name: "pinned", plan: &Axpy::PLAN, build: |device| on_pinned(device, false) },
@@ -31,6 +31,13 @@ pub const TRIALS: [Trial; 9] = [
     Trial { name: "functions, graphs", plan: &Functions::PLAN, build: |device| functions(device, true) },
     Trial { name: "a stream for each slot", plan: &PerSlot::PLAN, build: per_slot },
     Trial { name: "in place", plan: &InPlace::PLAN, build: in_place },
+    Trial { name: "streamed", plan: &Streams::PLAN, build: |device| streamed(device, false, false) },
+    Trial { name: "streamed, graphs", plan: &Streams::PLAN, build: |device| streamed(device, true, false) },
+    Trial {
+        name: "streamed, with a length",
+        plan: &Streams::PLAN,
+        build: |device| streamed(device, false, true),
+    },
 ];
 
 /// Items that failed runs have said to be complete, and were.
@@ -237,5 +244,45 @@ fn in_place(device: &Device) -> Result<Run> {
         judge(result, [("z", &z, &d_expected)])?;
         assert_eq!((&y[..], d.to_vec()?), (&y_expected[..], d_expected.clone()));
         Ok(())
+    }))
+}
+
+stream_pipeline! {
+    pub pipeline Streams {
+        input x: [f32];
+        input y: [f32];
+        output z: [f32];
+        chunk c = 4;
+        depth = 2;
+        stage load { copy x -> dx; copy y -> dy; }
+        stage axpy { axpy_each<<<1, 4>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage store { copy dy -> z; }
+    }
+}
+
+/// The data of [`Streams`], and what it gives.
+pub fn streams_data() -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let (x, y) = (numbers(LEN), numbers(2 * LEN).split_off(LEN));
+    let z = axpy(2.0, &x, &y);
+    (x, y, z)
+}
+
+fn streamed(device: &Device, graph: bool, known: bool) -> Result<Run> {
+    let options = Streams::options(device);
+    let mut pipeline = if graph { options.graph() } else { options }.build()?;
+    let (x, y, expected) = streams_data();
+    Ok(Box::new(move || {
+        let mut z = Vec::new();
+        let (of_x, of_y) = (source::batches(x.chunks(5)), source::iter(y.iter().copied()));
+        let result = match known {
+            true => pipeline.run(of_x, &y, sink::extend(&mut z)),
+            false => pipeline.run(of_x, of_y, sink::extend(&mut z)),
+        };
+        if let Err(error) = &result {
+            // Exactly that is complete.
+            let complete = error.complete().first().map_or(0, |complete| complete.items);
+            assert_eq!(z.len(), complete, "{error}");
+        }
+        judge(result, [("z", &z, &expected)])
     }))
 }

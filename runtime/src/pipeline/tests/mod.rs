@@ -5,6 +5,7 @@ mod device_buf;
 mod faulty;
 mod mixed;
 mod state;
+mod streamed;
 mod symbols;
 
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,174 @@
+//! What a pipeline writes as it runs: files and sockets, channels, functions.
+//!
+//! Any `output z: [T]` takes one of these in place of a slice. Each has a thread of its own for as long as the run lasts, which
+//! is handed the chunks in order, from page-locked memory. While it is busy the run goes on as far as the ring has slots, and
+//! then waits for it.
+//!
+//! | function | writes to |
+//! | --- | --- |
+//! | [`write()`] | a file, a pipe, a socket: whatever is [`Write`] |
+//! | [`channel`], [`sync_channel`] | a channel, a `Vec` for each chunk |
+//! | [`extend`] | a `Vec` |
+//! | [`for_each`] | a function |
+//! | [`Streamed`] | a [`Sink`] of your own |
+
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::sync::mpsc::{SendError, Sender, SyncSender};
+
+use bytemuck::Pod;
+
+use super::Streamed;
+pub use super::bytes::Writer;
+use crate::pipeline::Chunk;
+
+/// Host data that is written chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.
+///
+/// It is called on a thread of its own, from which it may block, and is dropped there before the run returns. A run cannot
+/// interrupt it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no sink for `{T}`",
+    label = "expected a sink for `{T}`",
+    note = "a sink can be sent to another thread: what `sink::write` is given is `Write + Send`, say"
+)]
+pub trait Sink<T: Pod>: Send {
+    /// Takes one chunk's elements. When it returns they count as complete.
+    ///
+    /// # Errors
+    /// Why it cannot: it is not called again, and the run fails with [`ErrorKind::Sink`](crate::ErrorKind::Sink). So it does if
+    /// this panics.
+    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()>;
+
+    /// There is no more, since the run is over or has failed elsewhere. Not called after an error of its own.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for &mut S {
+    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()> {
+        (**self).write(chunk, data)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        (**self).finish()
+    }
+}
+
+impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for Box<S> {
+    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()> {
+        (**self).write(chunk, data)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        (**self).finish()
+    }
+}
+
+/// The bytes of the elements in this machine's byte order, to a file, a pipe or a socket. It is flushed at the end.
+///
+/// A chunk is written at once, so that a `BufWriter` gains nothing.
+pub fn write<W: Write + Send>(writer: W) -> Streamed<Writer<W>> {
+    Streamed(Writer(writer))
+}
+
+/// A `Vec` for each chunk. The run fails once the receiver is gone.
+pub fn channel<T: Pod + Send>(sender: Sender<Vec<T>>) -> Streamed<Channel<Sender<Vec<T>>>> {
+    Streamed(Channel(sender))
+}
+
+/// As [`channel`]; the run waits while the channel is full.
+pub fn sync_channel<T: Pod + Send>(sender: SyncSender<Vec<T>>) -> Streamed<Channel<SyncSender<Vec<T>>>> {
+    Streamed(Channel(sender))
+}
+
+/// Appends to a `Vec`, where it is not known how long the result will be.
+pub fn extend<T: Pod + Send>(data: &mut Vec<T>) -> Streamed<Extend<'_, T>> {
+    Streamed(Extend(data))
+}
+
+/// Calls a function with each chunk's elements.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let mut largest = Vec::<u32>::new();
+/// let see = sink::for_each(|_, data: &[u32]| {
+///     largest.extend(data.iter().max());
+///     Ok(())
+/// });
+/// Through::new(&Device::simulated(Spec::default()))?.run(&[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], see)?;
+/// assert_eq!(largest, [4, 9, 5]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn for_each<T, F>(function: F) -> Streamed<ForEach<T, F>>
+where
+    F: FnMut(Chunk, &[T]) -> io::Result<()> + Send,
+{
+    Streamed(ForEach { function, elements: PhantomData })
+}
+
+/// What [`channel`] and [`sync_channel`] give.
+#[derive(Debug)]
+pub struct Channel<S>(S);
+
+fn sent<T>(result: Result<(), SendError<Vec<T>>>) -> io::Result<()> {
+    result.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the receiver of its channel is gone"))
+}
+
+impl<T: Pod + Send> Sink<T> for Channel<Sender<Vec<T>>> {
+    fn write(&mut self, _: Chunk, data: &[T]) -> io::Result<()> {
+        sent(self.0.send(data.to_vec()))
+    }
+}
+
+impl<T: Pod + Send> Sink<T> for Channel<SyncSender<Vec<T>>> {
+    fn write(&mut self, _: Chunk, data: &[T]) -> io::Result<()> {
+        sent(self.0.send(data.to_vec()))
+    }
+}
+
+/// What [`extend`] gives.
+#[derive(Debug)]
+pub struct Extend<'v, T>(&'v mut Vec<T>);
+
+impl<T: Pod + Send> Sink<T> for Extend<'_, T> {
+    fn write(&mut self, _: Chunk, data: &[T]) -> io::Result<()> {
+        self.0.try_reserve(data.len())?;
+        self.0.extend_from_slice(data);
+        Ok(())
+    }
+}
+
+/// What [`for_each`] gives.
+pub struct ForEach<T, F> {
+    function: F,
+    elements: PhantomData<fn(&[T])>,
+}
+
+impl<T: Pod, F> Sink<T> for ForEach<T, F>
+where
+    F: FnMut(Chunk, &[T]) -> io::Result<()> + Send,
+{
+    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()> {
+        (self.function)(chunk, data)
+    }
+}
+
+impl<T, F> std::fmt::Debug for ForEach<T, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ForEach")
+    }
+}

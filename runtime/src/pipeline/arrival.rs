@@ -1,0 +1,289 @@
+//! Runs with sources and sinks: a chunk begins when its sources have filled it, and ends when its sinks have accepted it.
+
+use std::time::{Duration, Instant};
+
+use super::cut::Cut;
+use super::exchange::{End, Exchange};
+use super::run::{Chunk, Run};
+use super::staging::Staging;
+use super::streamed::{ByChunk, Streaming, explain_trouble, place_of_end};
+use super::{explain, place_of_pipeline};
+use crate::driver::DriverResult;
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::plan::Plan;
+
+/// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
+/// not depend on how quick threads are, as long as they are quick.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// How often the host asks a device how far it is while it waits for threads too.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// The next chunk of a source or a sink cannot be had.
+enum Halt {
+    /// A function has failed: which is reported when the device is done.
+    Function,
+    Error(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// The run was asked to end before this chunk.
+pub(super) fn cancelled(plan: &'static Plan, chunk: Option<u64>) -> Error {
+    Error::new(ErrorKind::Cancelled).at(Place { chunk, ..place_of_pipeline(plan) })
+}
+
+impl Run<'_> {
+    /// The chunks, in order. One that sources fill is waited for.
+    pub fn chunks(&self) -> impl Iterator<Item = Chunk> + '_ {
+        let (cut, mut index) = (self.cut.get(), 0);
+        let chunks = cut.chunks();
+        std::iter::from_fn(move || {
+            if self.cancels.any() && (self.streaming.is_some() || index < chunks) {
+                self.refuse_with(cancelled(self.plan, Some(index as u64)));
+                return None;
+            }
+            let chunk = match &self.streaming {
+                None if index < chunks => cut.at(index),
+                None => return None,
+                Some(streaming) => self.next_chunk(streaming, index)?,
+            };
+            index += 1;
+            Some(chunk)
+        })
+    }
+
+    fn next_chunk(&self, streaming: &Streaming<'_>, index: usize) -> Option<Chunk> {
+        if !self.in_order() {
+            return None;
+        }
+        match self.arrival(streaming, index) {
+            Ok(chunk) => chunk,
+            Err(Halt::Function) => {
+                self.stopped.set(true);
+                None
+            }
+            Err(Halt::Error(error)) => {
+                self.refuse_with(error);
+                None
+            }
+        }
+    }
+
+    /// Waits for a chunk; `None` behind the last one.
+    fn arrival(&self, streaming: &Streaming<'_>, index: usize) -> Result<Option<Chunk>, Halt> {
+        let Streaming { exchange, whole, endless, room } = *streaming;
+        if exchange.function_has_failed() {
+            return Err(Halt::Function);
+        }
+        let chunk = whole.at(index);
+        if chunk.len == 0 || self.ended.get() {
+            return Ok(None);
+        }
+        // What is recorded of the chunk before need not wait for this one.
+        self.launch_graph()?;
+        self.wait_for_sources(streaming, chunk)?;
+        let len = self.length(streaming, chunk)?;
+        if !endless {
+            return Ok(Some(chunk));
+        }
+        self.ended.set(len < chunk.len);
+        if len == 0 {
+            return Ok(None);
+        }
+        if let Some(ByChunk { name: host, len, per_chunk, place }) =
+            room.filter(|room| index >= room.chunks())
+        {
+            let kind = ErrorKind::PerChunkLength { host, len, chunks: index + 1, per_chunk };
+            return Err(Error::new(kind).at(place).into());
+        }
+        // As far as it is known: operations of later chunks are refused.
+        self.cut.set(Cut::even(chunk.start + len, whole.largest()));
+        Ok(Some(Chunk { len, ..chunk }))
+    }
+
+    /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
+    fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<()> {
+        let Streaming { exchange, .. } = *streaming;
+        let explained = |error| explain(self.plan, error);
+        let mut staging = self.staging.borrow_mut();
+        let mut waited = None;
+        for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+            // There is no other way on than to wait until the device is done with the slots.
+            self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
+        }
+        self.read_on(&mut staging, chunk.index).map_err(explained)?;
+        loop {
+            let version = exchange.version();
+            if let Some(trouble) = exchange.trouble(chunk.index + 1) {
+                return Err(explain_trouble(self.plan, exchange, &trouble));
+            }
+            let filled =
+                |(number, end): (usize, &End)| end.is_sink || exchange.has_filled(number, chunk.index);
+            if exchange.ends.iter().enumerate().all(filled) {
+                return Ok(());
+            }
+            self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+        }
+    }
+
+    /// Has a source fill the slots for a chunk, if it was not asked to yet, once the device is done with them.
+    fn settle_and_ask(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        (number, end): (usize, &End),
+        chunk: Chunk,
+    ) -> DriverResult<()> {
+        if streaming.exchange.next(number) != chunk.index {
+            return Ok(());
+        }
+        for &operation in &end.operations {
+            self.settle(staging, operation, chunk.index % staging.slots().max(1))?;
+        }
+        self.ask(staging, streaming, (number, end), chunk)
+    }
+
+    /// What comes next waits for the device, or for a sink: has sources fill the next chunk meanwhile, which begins by waiting for
+    /// the same. A device that is polled is asked, and what graphs copy is not known one by one.
+    pub(super) fn read_next(&self) -> DriverResult<()> {
+        let Some(streaming) = &self.streaming else { return Ok(()) };
+        if self.polls || self.is_recorded() || self.ended.get() || !self.in_order() {
+            return Ok(());
+        }
+        let chunk = streaming.whole.at(self.begun_chunk() + 1);
+        let mut staging = self.staging.borrow_mut();
+        for (number, end) in streaming.exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+            // Else a later operation of this chunk is still to read the slot.
+            let is_over = end.operations.iter().all(|&operation| operation < self.begun_operation());
+            if chunk.len > 0 && is_over {
+                self.settle_and_ask(&mut staging, streaming, (number, end), chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The items of a chunk that all sources have filled.
+    fn length(&self, Streaming { exchange, endless, .. }: &Streaming<'_>, chunk: Chunk) -> Result<usize> {
+        let sources = exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink);
+        let mut lengths = sources.map(|(number, end)| (exchange.items(number, chunk), end));
+        let name = |end: &End| self.plan.hosts[end.host].name;
+        let ended = |(items, end): (usize, &End), given, other| {
+            let (host, items) = (name(end), chunk.start + items);
+            let kind = match endless {
+                true => ErrorKind::SourcesDiffer { host, items, other, given },
+                false => ErrorKind::SourceEnded { host, items, other, wanted: given },
+            };
+            Error::new(kind).at(place_of_end(self.plan, end, Some(chunk.index)))
+        };
+        if !endless {
+            let short = lengths.find(|(items, _)| *items < chunk.len);
+            let (wanted, other) = self.wanted;
+            return short.map_or(Ok(chunk.len), |short| Err(ended(short, wanted, other)));
+        }
+        let Some(first) = lengths.next() else { return Ok(0) };
+        let (shortest, longest) = lengths.fold((first, first), |(shortest, longest), next| {
+            let shorter = next.0 < shortest.0;
+            (if shorter { next } else { shortest }, if next.0 > longest.0 { next } else { longest })
+        });
+        if shortest.0 < longest.0 {
+            return Err(ended(shortest, chunk.start + longest.0, name(longest.1)));
+        }
+        Ok(first.0)
+    }
+
+    /// Has sources read ahead: as far as there are slots, and no further ahead of the sinks than there are and one more.
+    fn read_on(&self, staging: &mut Staging, current: usize) -> DriverResult<()> {
+        let Some(streaming) = self.streaming.as_ref().filter(|_| self.in_order() && !self.ended.get()) else {
+            return Ok(());
+        };
+        let Streaming { exchange, whole, .. } = streaming;
+        let slots = staging.slots();
+        let accepted = exchange.accepted_by_all();
+        let most = accepted.map_or(usize::MAX, |accepted| accepted.saturating_add(slots + 1));
+        for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+            loop {
+                let next = exchange.next(number);
+                let chunk = whole.at(next);
+                let is_near = next <= most && next < current.saturating_add(slots);
+                if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
+                    break;
+                }
+                self.ask(staging, streaming, (number, end), chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a source may fill the slots for a chunk now.
+    fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
+        for &operation in &end.operations {
+            // Of a graph's copies the slots' events know nothing.
+            if staging.free_to_read(operation, chunk, current, !self.is_recorded())?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has a source fill its slots for a chunk, which are free.
+    fn ask(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        (number, end): (usize, &End),
+        chunk: Chunk,
+    ) -> DriverResult<()> {
+        let slot = chunk.index % staging.slots().max(1);
+        let mut slots = Vec::with_capacity(end.operations.len());
+        for &operation in &end.operations {
+            let bytes = end.shape.items(chunk.len).saturating_mul(end.shape.bytes());
+            match staging.slot(operation, slot).filter(|slot| slot.bytes() >= bytes) {
+                Some(slot) => slots.push(slot.begin_to_read(chunk.index)),
+                None => {
+                    self.refuse();
+                    return Ok(());
+                }
+            }
+        }
+        let Some((&first, more)) = slots.split_first() else { return Ok(()) };
+        // SAFETY: each slot has room for the chunk, is initialised (`connect`) and aligned to 64 bytes. The device is done
+        // with it, or has never begun; until the source has filled the chunk it is `Reading`, and nothing is enqueued from it.
+        // Its memory outlives the source's thread, which ends before the run does.
+        unsafe { streaming.exchange.ask(number, chunk, first, more.to_vec()) };
+        Ok(())
+    }
+
+    /// The host has to wait for threads of sources or sinks, perhaps for the device too: sees to what can be done meanwhile.
+    pub(super) fn wait_for_threads(
+        &self,
+        staging: &mut Staging,
+        exchange: &Exchange,
+        version: u64,
+        waited: &mut Option<Instant>,
+    ) -> DriverResult<()> {
+        if self.polls {
+            self.attend(staging)?;
+            exchange.wait(version, PAUSE);
+            return Ok(());
+        }
+        // How far a simulated device is does not depend on the threads, unless they are slow.
+        let patience = if self.device.is_simulated() { PATIENCE } else { Duration::ZERO };
+        let left = patience.saturating_sub(waited.get_or_insert_with(Instant::now).elapsed());
+        if !left.is_zero() {
+            exchange.wait(version, left);
+        } else if !staging.deliver_first(|slot, done| self.wait_for_slot(slot, done))? {
+            exchange.wait(version, PATIENCE);
+        }
+        Ok(())
+    }
+
+    /// Has sources read ahead while the host waits for something else.
+    pub(super) fn read_meanwhile(&self, staging: &mut Staging) -> DriverResult<()> {
+        if self.streaming.is_some() { self.read_on(staging, self.begun_chunk()) } else { Ok(()) }
+    }
+}
