@@ -48,6 +48,7 @@
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
 //! | enqueue copies and kernels by hand | [`streams`] |
+//! | run several pipelines at once, cancel a run | [`spawn`], [`scope`], [`Cancel`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
 //! | see it while it is done | [`Options::progress_with`], [features](#features) |
 //! | test a pipeline in many orders | [`explore`](mod@explore) |

@@ -60,6 +60,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+// ANCHOR: job
 fn job(device: &Device, items: usize) -> Job<(Axpy, Vec<f32>, Vec<f32>, Report)> {
     let mut axpy = Axpy::new(device).expect("a pipeline");
     let (x, mut y) = (vec![1.0_f32; items], vec![2.0_f32; items]);
@@ -69,6 +70,7 @@ fn job(device: &Device, items: usize) -> Job<(Axpy, Vec<f32>, Vec<f32>, Report)>
     });
     job.expect("a thread")
 }
+// ANCHOR_END: job
 
 #[test]
 fn a_job_is_a_future() {
@@ -215,6 +217,7 @@ fn a_scope_has_several_runs_over_borrowed_data() {
     let device = device();
     let mut pipelines: Vec<_> = (0..4).map(|_| Axpy::new(&device).expect("a pipeline")).collect();
     let (x, mut y) = (vec![1.0; 40_000], vec![2.0; 40_000]);
+    // ANCHOR: scope
     let reports = thalweg::scope(|scope| {
         let jobs: Vec<_> = (pipelines.iter_mut().zip(y.chunks_mut(10_000)).enumerate())
             .map(|(index, (axpy, y))| {
@@ -224,6 +227,7 @@ fn a_scope_has_several_runs_over_borrowed_data() {
             .collect();
         jobs.into_iter().map(|job| job.wait().expect("a run").items).collect::<Vec<_>>()
     });
+    // ANCHOR_END: scope
     assert_eq!(reports, [10_000; 4]);
     assert!(y.iter().enumerate().all(|(i, &y)| y == 2.0 + (i / 10_000) as f32));
     // Jobs that nobody waits for, one that panics, and a body that does.

@@ -14,6 +14,8 @@ const DRAWS_A_SECOND: u8 = 10;
 const NAME: usize = 20;
 
 const TEMPLATE: &str = "{prefix} [{wide_bar}] {share} of {all} items, {rate}/s, {left} left";
+/// Of a run that ends where its sources do.
+const TEMPLATE_WITHOUT_END: &str = "{prefix} [{wide_bar}] {done} items, {rate}/s, {took}";
 const TEMPLATE_WHEN_OVER: &str = "{prefix} [{wide_bar}] {share} of {all} items, {rate}/s, took {took}";
 
 /// The bar of a pipeline's runs, one after another.
@@ -40,7 +42,8 @@ impl Listen for Bar {
         if done == 0 {
             let new = ProgressBar::with_draw_target(Some(total as u64), (self.target)());
             let name: String = pipeline.chars().take(NAME).collect();
-            *bar = Some(new.with_style(style(TEMPLATE)).with_prefix(name));
+            let template = if total == usize::MAX { TEMPLATE_WITHOUT_END } else { TEMPLATE };
+            *bar = Some(new.with_style(style(template)).with_prefix(name));
         }
         let Some(shown) = &*bar else { return };
         shown.set_position(done as u64);
@@ -72,6 +75,9 @@ fn style(template: &str) -> ProgressStyle {
         })
         .with_key("all", |state: &ProgressState, to: &mut dyn Write| {
             let _ = write!(to, "{}", Count(state.len().unwrap_or(0) as f64));
+        })
+        .with_key("done", |state: &ProgressState, to: &mut dyn Write| {
+            let _ = write!(to, "{}", Count(state.pos() as f64));
         })
         .with_key("rate", |state: &ProgressState, to: &mut dyn Write| {
             let _ = write!(to, "{}", Count(state.per_sec()));
@@ -198,11 +204,25 @@ mod tests {
     fn long_names_and_large_numbers_fit_80_columns() {
         let (terminal, bar) = bar();
         let name = "AnOutOfCoreMatrixProductOfSomeKind";
-        bar.at(Progress { pipeline: name, done: 0, total: usize::MAX });
-        bar.at(Progress { pipeline: name, done: usize::MAX / 3, total: usize::MAX });
+        let total = usize::MAX - 1;
+        bar.at(Progress { pipeline: name, done: 0, total });
+        bar.at(Progress { pipeline: name, done: total / 3, total });
         let line = terminal.contents();
         assert!(line.starts_with("AnOutOfCoreMatrixPro [=") && line.lines().count() == 1, "{line}");
         assert!(line.contains("]  33% of 18.4 E items, ") && line.ends_with(" left"), "{line}");
+    }
+
+    #[test]
+    fn a_run_without_an_end_says_how_far_it_is() {
+        let (terminal, bar) = bar();
+        let at = |done, total| bar.at(Progress { pipeline: "Saxpy", done, total });
+        at(0, usize::MAX);
+        at(5000, usize::MAX);
+        let line = terminal.contents();
+        assert!(line.contains("] 5.00 k items, ") && line.ends_with("/s, 0:00"), "{line}");
+        at(7000, 7000);
+        let line = terminal.contents();
+        assert!(line.contains("=] 100% of 7.00 k items, ") && line.ends_with("took 0:00"), "{line}");
     }
 
     #[test]
