@@ -139,7 +139,7 @@ impl StreamCore {
         let mut state = self.state();
         let mut operation = operation;
         if let Some(capturing) = state.capturing() {
-            let tag = registry.tag(caller, capturing.len() as u64);
+            let tag = registry.tag(driver, caller, capturing.len() as u64);
             // SAFETY: the caller's promise.
             match unsafe { capturing.record(caller, tag, memory, checked, operation) }? {
                 None => return Ok(()),
@@ -151,42 +151,36 @@ impl StreamCore {
         if operation.is_nothing() {
             return Ok(());
         }
-        let clock = self.with_legacy(&state, &others);
-        let new = |write| Use {
-            progress: Arc::clone(&self.progress),
-            number: state.enqueued + 1,
-            stream: Arc::downgrade(self),
-            caller,
-            write,
-        };
+        let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
+        let State { clock: known, enqueued, .. } = &mut *state;
+        let clock = joined.as_ref().unwrap_or(known);
         // All of it before any of it is noted: what is refused is no use.
         for Used { memory, bytes, write } in memory.iter().filter(|_| checked) {
-            if let Some(earlier) = memory.uses().conflict(bytes.clone(), &new(*write), &clock) {
-                return Err(race(&earlier, &new(*write)));
+            if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
+                return Err(race(&earlier, (caller, *write)));
             }
         }
+        // Also if it is refused after all: what is noted by then has a number that is nobody else's.
+        *enqueued += 1;
+        let number = *enqueued;
         for Used { memory, bytes, write } in memory {
-            let noted = memory.uses().note(bytes.clone(), &new(*write), (&state.clock, &clock), checked);
-            if let Err(refused) = noted {
-                // Some may be noted: that number is nobody else's.
-                let new = new(*write);
-                state.enqueued += 1;
-                return Err(match refused {
-                    Refused::Race(earlier) => race(&earlier, &new),
-                    Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
-                });
-            }
+            let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
+            let new = Use { progress, number, stream, caller, write: *write };
+            let noted = memory.uses().note(bytes.clone(), &new, (known, clock), checked);
+            noted.map_err(|refused| match refused {
+                Refused::Race(earlier) => race(&earlier, (caller, *write)),
+                Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
+            })?;
         }
-        state.enqueued += 1;
-        let tag = registry.tag(caller, state.enqueued);
+        let tag = registry.tag(driver, caller, number);
         // SAFETY: the caller's promise; the stream is live.
-        let enqueued = unsafe { operation.enqueue(driver, self.raw, tag) };
-        if enqueued.is_ok() {
-            // Not before: the stream has waited now.
-            state.clock = clock;
+        let outcome = unsafe { operation.enqueue(driver, self.raw, tag) };
+        // Not before: the stream has waited now.
+        if let (Ok(()), Some(joined)) = (&outcome, joined) {
+            *known = joined;
         }
         drop(state);
-        enqueued.map_err(|error| self.explain(error, Some(caller)))
+        outcome.map_err(|error| self.explain(error, Some(caller)))
     }
 
     /// Keeps others from streams of the null stream's kind, if it is one.
@@ -347,11 +341,11 @@ impl Drop for StreamCore {
     }
 }
 
-/// What nothing orders.
-pub(super) fn race(earlier: &Use, later: &Use) -> Error {
-    raced((earlier.caller, earlier.write), (later.caller, later.write))
+fn race(earlier: &Use, later: (Caller, bool)) -> Error {
+    raced((earlier.caller, earlier.write), later)
 }
 
+/// What nothing orders.
 pub(super) fn raced(earlier: (Caller, bool), later: (Caller, bool)) -> Error {
     let [earlier_touch, later_touch] =
         [earlier, later].map(|(caller, writes)| Box::new(caller.touch(writes)));

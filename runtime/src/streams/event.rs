@@ -161,8 +161,9 @@ impl Event {
     pub(super) fn record(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
-        let registry = self.device.driver().registry();
-        self.device.driver().may_wait().map_err(|error| registry::explain(registry, error, Some(at)))?;
+        let driver = self.device.driver();
+        let registry = driver.registry();
+        driver.may_wait().map_err(|error| registry::explain(registry, error, Some(at)))?;
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
         // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
@@ -178,9 +179,9 @@ impl Event {
         // before it records, CUDA's manual does not say.
         let clock = stream.with_legacy(&state, &others);
         state.enqueued += 1;
-        let tag = registry.tag(at, state.enqueued);
+        let tag = registry.tag(driver, at, state.enqueued);
         // SAFETY: both are live, and of one device.
-        let outcome = unsafe { self.device.driver().record(self.raw.raw, stream.raw, tag) };
+        let outcome = unsafe { driver.record(self.raw.raw, stream.raw, tag) };
         outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
         state.clock = clock;
         *recorded = Recorded::Enqueued(stream.now(&state));
@@ -212,10 +213,10 @@ impl Event {
             (_, Some(_)) => Err(elsewhere()),
             (Recorded::Enqueued(clock), None) => {
                 state.enqueued += 1;
-                let registry = self.device.driver().registry();
-                let tag = registry.tag(at, state.enqueued);
+                let registry = driver.registry();
+                let tag = registry.tag(driver, at, state.enqueued);
                 // SAFETY: both are live, and of one device.
-                let outcome = unsafe { self.device.driver().wait(stream.raw, self.raw.raw, tag) };
+                let outcome = unsafe { driver.wait(stream.raw, self.raw.raw, tag) };
                 outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
                 state.clock.join(clock);
                 Ok(())

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::core::{Kind, StreamCore};
 use super::uses::{Caller, Memory};
-use crate::driver::{DevicePtr, HostJob, Tag};
+use crate::driver::{DevicePtr, Driver, HostJob, Tag};
 use crate::error::{Detail, DriverError, Error, ErrorKind, Place, Result, Touch};
 use crate::unwind::contain;
 
@@ -117,8 +117,11 @@ impl Registry {
         (bytes.end <= start.saturating_add(*length)).then(|| found.upgrade()).flatten()
     }
 
-    /// What the simulated device names an operation by.
-    pub(super) fn tag(&self, caller: Caller, number: u64) -> Tag {
+    /// What the simulated device, and one that waits for each operation, names an operation by.
+    pub(super) fn tag(&self, driver: &dyn Driver, caller: Caller, number: u64) -> Tag {
+        if !(driver.info().simulated || driver.is_synchronous()) {
+            return Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number };
+        }
         let mut callers = locked(&self.callers);
         let key = (std::ptr::from_ref(caller.at).addr(), caller.what.as_ptr().addr());
         let Callers { all, numbers } = &mut *callers;

@@ -53,11 +53,9 @@ impl Use {
         self.progress.has_reached(self.number)
     }
 
-    /// Whether it comes before the next operation of a stream.
-    fn is_before(&self, next: &Self, clock: &Clock) -> bool {
-        self.is_over()
-            || Arc::ptr_eq(&self.progress, &next.progress)
-            || clock.covers(&self.progress, self.number)
+    /// Whether it comes before the next operation of a stream, which comes after what the clock says.
+    fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
+        self.is_over() || Arc::ptr_eq(&self.progress, stream) || clock.covers(&self.progress, self.number)
     }
 }
 
@@ -129,9 +127,14 @@ impl Uses {
         self.segments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The earlier use that nothing orders with a new one.
-    pub(super) fn conflict(&self, bytes: Range<u64>, new: &Use, clock: &Clock) -> Option<Use> {
-        conflict(&self.locked(), bytes, new, clock)
+    /// The earlier use that nothing orders with the next one of a stream.
+    pub(super) fn conflict(
+        &self,
+        bytes: Range<u64>,
+        write: bool,
+        next: (&Arc<Progress>, &Clock),
+    ) -> Option<Use> {
+        conflict(&self.locked(), bytes, write, next)
     }
 
     /// Notes a use of some bytes. `known` is what comes before it whether or not it will be enqueued, `clock` what comes before it
@@ -153,7 +156,9 @@ impl Uses {
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
-        if let Some(earlier) = conflict(&segments, bytes.clone(), new, clock).filter(|_| matters) {
+        if let Some(earlier) =
+            conflict(&segments, bytes.clone(), new.write, (&new.progress, clock)).filter(|_| matters)
+        {
             return Err(Refused::Race(Box::new(earlier)));
         }
         split(&mut segments, bytes.start);
@@ -168,7 +173,8 @@ impl Uses {
             // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a
             // read makes up for earlier reads.
             segment.uses.retain(|earlier| {
-                !earlier.is_over() && !((new.write || !earlier.write) && earlier.is_before(new, known))
+                !earlier.is_over()
+                    && !((new.write || !earlier.write) && earlier.is_before(&new.progress, known))
             });
             alone &= segment.uses.is_empty();
             segment.uses.push(new.clone());
@@ -239,7 +245,12 @@ impl Uses {
     }
 }
 
-fn conflict(segments: &BTreeMap<u64, Segment>, bytes: Range<u64>, new: &Use, clock: &Clock) -> Option<Use> {
+fn conflict(
+    segments: &BTreeMap<u64, Segment>,
+    bytes: Range<u64>,
+    write: bool,
+    (stream, clock): (&Arc<Progress>, &Clock),
+) -> Option<Use> {
     if bytes.is_empty() {
         return None;
     }
@@ -247,7 +258,7 @@ fn conflict(segments: &BTreeMap<u64, Segment>, bytes: Range<u64>, new: &Use, clo
     let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
     let start = first.map_or(bytes.start, |(&start, _)| start);
     let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
-    let conflicts = |earlier: &&Use| (earlier.write || new.write) && !earlier.is_before(new, clock);
+    let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
     within.clone().find(conflicts).cloned()
 }
 
