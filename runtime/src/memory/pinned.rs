@@ -152,8 +152,8 @@ impl<T: Pod> Deref for PinnedBuf<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         let len = if self.core.is_readable() { self.len } else { 0 };
-        // SAFETY: `core` holds `self.len` initialised elements (written by `zeroed`; `T: Pod` accepts whatever a device
-        // has written since), aligned to 64 bytes. A device writes it in a run that borrows the buffer mutably and that has
+        // SAFETY: `core` holds `self.len` initialised elements (of `zeroed` or of a `Vec<T>`; `T: Pod` accepts whatever a device
+        // has written since), aligned for them. A device writes it in a run that borrows the buffer mutably and that has
         // drained before the borrow ends, or else has poisoned it, which makes `len` 0; or in operations of streams, which
         // were given it mutably, and which have just been waited for, or else `len` is 0 too.
         unsafe { std::slice::from_raw_parts(self.core.ptr.as_ptr().cast(), len) }
