@@ -40,6 +40,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::device::Device;
+use crate::driver::Driver;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sim::{Sim, Spec, mixed};
 use crate::unwind::panic_message;
@@ -151,8 +152,11 @@ fn attempt(
     let device = Device::of(sim.clone());
     // What a panic leaves half-done is the program's own, which is not called again.
     let outcome = catch_unwind(AssertUnwindSafe(|| program(&device)));
-    outcome
-        .unwrap_or_else(|panic| Err(ErrorKind::Panicked { message: panic_message(panic) }.into()))
-        .map_err(|error: Error| error.in_schedule(number, seed))?;
+    let outcome =
+        outcome.unwrap_or_else(|panic| Err(ErrorKind::Panicked { message: panic_message(panic) }.into()));
+    // What a stream by hand has failed with, and nobody has asked for, is the cause of whatever else is wrong.
+    let is_told = outcome.as_ref().is_err_and(|error| !matches!(error.kind(), ErrorKind::Panicked { .. }));
+    let untold = sim.registry().take_untold().filter(|_| !is_told);
+    untold.map_or(outcome, Err).map_err(|error: Error| error.in_schedule(number, seed))?;
     Ok(sim.order())
 }

@@ -93,7 +93,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// A copy of everything.
     ///
     /// # Errors
-    /// The buffer is poisoned, page-locked memory to copy through does not suffice, or the driver fails.
+    /// The buffer is poisoned, an operation of a stream that was to write it has failed, page-locked memory to copy through does
+    /// not suffice, or the driver fails.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len];
         self.copy_to_slice(&mut data)?;
@@ -141,6 +142,10 @@ impl<T: Pod> DeviceBuf<T> {
         let _held = Held::new(Arc::clone(&self.core) as _);
         if self.is_poisoned() || !self.core.settled(direction == Direction::In) {
             return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
+        }
+        match direction {
+            Direction::In => self.core.uses.is_written_anew(),
+            Direction::Out => self.core.uses.failure().map_or(Ok(()), Err)?,
         }
         if len != self.len {
             return Err(ErrorKind::DeviceBufLength { len: self.len, slice: len }.into());

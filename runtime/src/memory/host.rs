@@ -12,7 +12,8 @@ use crate::io::{Feed, Streamed};
 /// the run goes on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `input` of `{T}`",
-    label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`"
+    label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`",
+    note = "what is read chunk by chunk is a source: `source::read(file)`, `source::channel(receiver)`"
 )]
 pub trait Input<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]
@@ -34,7 +35,8 @@ pub trait InOut<'a, T: Pod>: sealed::Sealed {
 /// [`PinnedSliceMut<T>`], as long as the result; or a [`sink`](mod@crate::sink), which takes it as the run goes on.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `output` of `{T}`",
-    label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
+    label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`",
+    note = "what is written chunk by chunk is a sink: `sink::write(file)`, `sink::channel(sender)`"
 )]
 pub trait Output<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]

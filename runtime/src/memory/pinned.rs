@@ -119,6 +119,18 @@ impl<T: Pod> PinnedBuf<T> {
         core.unregister()
     }
 
+    /// Its elements, once the operations of [streams](crate::streams) that write it are over. To read it without this waits, too,
+    /// but cannot say what has failed.
+    ///
+    /// # Errors
+    /// Such an operation has failed, or one before it in its stream, or the buffer is poisoned.
+    pub fn wait(&self) -> Result<&[T]> {
+        if !self.core.is_readable() {
+            return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
+        }
+        self.core.uses.failure().map_or(Ok(&self[..]), Err)
+    }
+
     /// Whether a failed run has left this buffer to the device.
     pub fn is_poisoned(&self) -> bool {
         self.core.is_poisoned()

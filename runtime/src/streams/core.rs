@@ -224,18 +224,26 @@ impl StreamCore {
             return Err(ErrorKind::Capturing { what: "waited for" }.into());
         }
         self.drain(true)?;
-        match self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.take_kept().map_or(Ok(()), Err)
+    }
+
+    /// What went wrong while somebody else waited.
+    pub(super) fn take_kept(&self) -> Option<Error> {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
     /// for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
-        let (clock, issued) = (self.now(&self.state()), self.callbacks.issued());
+        let (clock, enqueued, issued) = {
+            let state = self.state();
+            (self.now(&state), state.enqueued, self.callbacks.issued())
+        };
         self.device.driver().may_wait().map_err(|error| self.explain(error, None))?;
-        let outcome = self.wait_on_device();
+        let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
+        if let Err(error) = &outcome {
+            self.progress.fail(enqueued, error);
+        }
         // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
         if outcome.is_ok() || self.wait_on_device().is_ok() {
             clock.is_over();
@@ -243,7 +251,7 @@ impl StreamCore {
                 self.callbacks.wait(issued);
             }
         }
-        outcome.map_err(|error| self.explain(error, None))
+        outcome
     }
 
     fn wait_on_device(&self) -> DriverResult<()> {
@@ -310,7 +318,14 @@ impl Drop for StreamCore {
     fn drop(&mut self) {
         let driver = self.device.driver();
         driver.registry().remove_stream(self);
-        let clock = self.now(&self.state());
+        if let Some(error) = self.take_kept() {
+            driver.registry().not_told(error);
+        }
+        let (clock, enqueued) = {
+            let state = self.state();
+            (self.now(&state), state.enqueued)
+        };
+        let progress = Arc::clone(&self.progress);
         // CUDA keeps a thread's stream as long as the thread.
         let is_own = match self.kind {
             Kind::NonBlocking | Kind::Blocking => true,
@@ -324,7 +339,12 @@ impl Drop for StreamCore {
                 // SAFETY: the stream is live.
                 false => unsafe { driver.synchronize_stream(raw) },
             };
-            if wait().is_ok() || wait().is_ok() {
+            let first = wait().map_err(|error| registry::explain(driver.registry(), error, None));
+            if let Err(error) = &first {
+                progress.fail(enqueued, error);
+                driver.registry().not_told(error.clone());
+            }
+            if first.is_ok() || wait().is_ok() {
                 clock.is_over();
                 if is_own {
                     // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.

@@ -177,13 +177,13 @@ impl Event {
         }
         // A blocking stream was made to wait when something was enqueued on the null stream. Whether the null stream waits
         // before it records, CUDA's manual does not say.
-        let clock = stream.with_legacy(&state, &others);
+        let joined = (!others.is_empty()).then(|| stream.with_legacy(&state, &others));
         state.enqueued += 1;
         let tag = registry.tag(driver, at, state.enqueued);
         // SAFETY: both are live, and of one device.
         let outcome = unsafe { driver.record(self.raw.raw, stream.raw, tag) };
         outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
-        state.clock = clock;
+        state.clock = joined.unwrap_or_else(|| std::mem::take(&mut state.clock));
         *recorded = Recorded::Enqueued(stream.now(&state));
         Ok(())
     }

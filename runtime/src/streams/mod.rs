@@ -5,10 +5,11 @@
 //! order streams. Two things are different, so that safe code stays safe:
 //!
 //! - **Memory waits for the device.** A buffer is freed after the operations that use it, and whoever looks at a [`PinnedBuf`] that
-//!   a copy is still writing waits for that copy. So a result cannot be read too early, and nothing is freed under a kernel.
+//!   a copy is still writing waits for that copy. So a result cannot be read too early, and nothing is freed under a kernel. Whether
+//!   everything went well, [`PinnedBuf::wait`] says, and [`Stream::synchronize`].
 //! - **Races are errors.** An operation that nothing orders with an earlier one on the same bytes, of which one writes, is refused:
-//!   [`ErrorKind::Race`] names both lines. [`Stream::unchecked`] turns that off where it costs too much (about a tenth of a
-//!   microsecond), and [`explore`](fn@crate::explore) finds the same races on the simulated device.
+//!   [`ErrorKind::Race`] names both lines. [`Stream::unchecked`] turns that off where it costs too much (about 0.2 us an
+//!   operation), and [`explore`](fn@crate::explore) finds the same races on the simulated device.
 //!
 //! ```
 //! use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Spec, Stream, blocks};
@@ -59,6 +60,7 @@
 //! | `cudaDeviceSynchronize` | [`Device::synchronize`] |
 //!
 //! [`PinnedBuf`]: crate::PinnedBuf
+//! [`PinnedBuf::wait`]: crate::PinnedBuf::wait
 //! [`PinnedBuf::zeroed`]: crate::PinnedBuf::zeroed
 //! [`PinnedBuf::write_combined`]: crate::PinnedBuf::write_combined
 //! [`PinnedBuf::register`]: crate::PinnedBuf::register

@@ -4,22 +4,26 @@
 //! some point; an event has one, and so has a stream. Whatever the host has waited for is noted in the streams' own
 //! [`Progress`], where everybody sees it.
 
-use std::sync::Arc;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::device::Device;
+use crate::error::Error;
 
 /// How many operations of a stream are known to have completed.
 #[derive(Debug)]
 pub(crate) struct Progress {
     device: Device,
     completed: AtomicU64,
+    /// What went wrong last, in one of these operations.
+    failed: Mutex<Option<(RangeInclusive<u64>, Error)>>,
 }
 
 impl Progress {
     /// Of a new stream.
     pub(super) fn new(device: &Device) -> Arc<Self> {
-        Arc::new(Self { device: device.clone(), completed: AtomicU64::new(0) })
+        Arc::new(Self { device: device.clone(), completed: AtomicU64::new(0), failed: Mutex::default() })
     }
 
     /// Waits for the first so many operations of a stream that is gone, and so has no more. `false` if that is not possible.
@@ -31,6 +35,18 @@ impl Progress {
             self.reached(number);
         }
         self.has_reached(number)
+    }
+
+    /// Something has gone wrong in what has come since the host waited last.
+    pub(super) fn fail(&self, until: u64, error: &Error) {
+        let since = self.completed.load(Ordering::Acquire) + 1;
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some((since..=until, error.clone()));
+    }
+
+    /// What went wrong, if that may have been this operation.
+    pub(super) fn failure(&self, number: u64) -> Option<Error> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.as_ref().filter(|(numbers, _)| numbers.contains(&number)).map(|(_, error)| error.clone())
     }
 
     /// The first so many have completed.

@@ -32,6 +32,8 @@ pub(crate) struct Registry {
     /// By where it begins.
     memory: Mutex<BTreeMap<u64, Allocation>>,
     callers: Mutex<Callers>,
+    /// What went wrong first in a stream that is gone, and that nobody was told.
+    untold: Mutex<Option<Error>>,
     callbacks: Mutex<Option<Callbacks>>,
 }
 
@@ -115,6 +117,18 @@ impl Registry {
         let memory = locked(&self.memory);
         let (&start, (length, found)) = memory.range(..=bytes.start).next_back()?;
         (bytes.end <= start.saturating_add(*length)).then(|| found.upgrade()).flatten()
+    }
+
+    /// A stream goes whose error nobody was told.
+    pub(super) fn not_told(&self, error: Error) {
+        locked(&self.untold).get_or_insert(error);
+    }
+
+    /// What has gone wrong in streams and that nobody was told: of those that are gone, and of those that are there.
+    pub(crate) fn take_untold(&self) -> Option<Error> {
+        let of_streams = || self.streams().iter().find_map(|stream| stream.take_kept());
+        let untold = locked(&self.untold).take();
+        untold.or_else(of_streams)
     }
 
     /// What the simulated device, and one that waits for each operation, names an operation by.

@@ -320,8 +320,7 @@ impl Device {
     /// Waits on the host for everything on the device: `cudaDeviceSynchronize`.
     ///
     /// # Errors
-    /// The calling thread may not wait. What has failed in a [`Stream`], the stream's own next synchronisation reports, but for
-    /// what is beyond repair.
+    /// The calling thread may not wait. Something has failed in a [`Stream`], also in one that is gone, that nobody was told yet.
     pub fn synchronize(&self) -> Result<()> {
         let driver = self.driver();
         driver.may_wait()?;
@@ -330,7 +329,8 @@ impl Device {
             // It keeps what went wrong.
             stream.wait_for(enqueued);
         }
-        Ok(driver.synchronize_device()?)
+        driver.synchronize_device()?;
+        driver.registry().take_untold().map_or(Ok(()), Err)
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::core::StreamCore;
 use super::progress::{Clock, Progress};
-use crate::error::{Place, Site, Touch};
+use crate::error::{Error, Place, Site, Touch};
 
 /// Some operation is to read it.
 const READS: u8 = 1;
@@ -82,6 +82,8 @@ pub(crate) struct Uses {
     pending: AtomicU8,
     /// Runs, and copies that are waited for, that have it.
     runs: AtomicU32,
+    /// Why what it holds may not be what an operation was to write.
+    failed: Mutex<Option<Error>>,
     segments: Mutex<BTreeMap<u64, Segment>>,
 }
 
@@ -191,8 +193,21 @@ impl Uses {
         for gap in gaps {
             segments.insert(gap.start, Segment { end: gap.end, uses: vec![new.clone()] });
         }
+        if new.write {
+            self.is_written_anew();
+        }
         self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
         Ok(())
+    }
+
+    /// Why what it holds may not be what an operation was to write. What is pending was waited for.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// It is written anew.
+    pub(crate) fn is_written_anew(&self) {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// A run has the memory from now on: streams are refused until it gives it back. Operations that are pending must still be
@@ -212,6 +227,11 @@ impl Uses {
         let mut segments = self.locked();
         let mut pending = 0;
         segments.retain(|_, segment| {
+            for over in segment.uses.iter().filter(|earlier| earlier.write && earlier.is_over()) {
+                if let Some(error) = over.progress.failure(over.number) {
+                    *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
             segment.uses.retain(|earlier| !earlier.is_over());
             for left in &segment.uses {
                 pending |= if left.write { WRITES } else { READS };

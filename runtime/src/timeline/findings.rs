@@ -20,6 +20,8 @@ const SOON: Duration = Duration::from_micros(2);
 
 /// With fewer of the threads that could copy than this share of those that keep up with the link, there are too few.
 const FEW_THREADS: f64 = 0.5;
+/// A copy whose bytes take less than so many times what any copy takes is a small one.
+const FIXED: u32 = 10;
 
 /// Why a run took longer than it might have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,6 +85,12 @@ impl Timeline {
             .map(|(cause, lost)| self.finding(cause, lost))
             .collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
+        // Chunks that cost something each and that come in late are both true; of two pieces of advice against each other one is.
+        let of_the_chunk = [Cause::ChunkTooSmall, Cause::ChunkTooLarge];
+        let mut said = found.iter().map(|finding| finding.cause).filter(|cause| of_the_chunk.contains(cause));
+        if let (Some(_), Some(lesser)) = (said.next(), said.next()) {
+            found.retain(|finding| finding.cause != lesser);
+        }
         found
     }
 
@@ -208,9 +216,12 @@ impl Timeline {
                     let alone = if rate > 0.0 { span.bytes as f64 / rate } else { 0.0 };
                     let alone = Duration::try_from_secs_f64(alone).unwrap_or_default();
                     let beyond = span.time().saturating_sub(alone);
-                    let latency = beyond.min(copy_latency);
-                    add(Cause::ChunkTooSmall, latency);
-                    add(Cause::LinkContention, beyond - latency);
+                    // To share the link at most doubles a copy. What a small one takes beyond that is its own beginning and end.
+                    let is_small = alone < FIXED * copy_latency;
+                    let most = if is_small { alone } else { Duration::MAX };
+                    let shared = beyond.saturating_sub(copy_latency).min(most);
+                    add(Cause::ChunkTooSmall, beyond - shared);
+                    add(Cause::LinkContention, shared);
                 }
             }
             Engine::Compute => {

@@ -391,3 +391,74 @@ fn a_stream_whose_capture_is_over_carries_out() {
     assert_eq!(x.to_vec().expect("a copy")[0], 1.0);
     assert!(matches!(fork.elapsed(&fork).unwrap_err().kind(), ErrorKind::Capturing { .. }));
 }
+
+/// Whoever asks for a result is told that it is none: of a launch, a copy, or a device that is lost.
+#[test]
+fn results_of_what_has_failed_are_errors() {
+    for effect in [Effect::Fails, Effect::Lost] {
+        for (call, n) in [(DriverCall::Launch, 0), (DriverCall::Copy, 0)] {
+            let device = Device::simulated(Spec::h200().with_fault(Fault::nth(call, n, effect)));
+            let add = add_to::load(&device).expect("a kernel");
+            let (mut x, mut y) = (buffer(&device), pinned(&device));
+            let one = stream(&device);
+            add.launch(one.config(blocks(N, 256), 256, 0), N as u32, 1.0, &mut x)
+                .expect("it fails on the device");
+            one.download(&x, &mut y).expect("it fails on the device");
+            let error = y.wait().expect_err("there is no result");
+            assert!(error.to_string().contains("a fault was injected") || y.is_poisoned(), "{error}");
+            if call == DriverCall::Launch {
+                assert!(x.to_vec().is_err(), "{effect:?}");
+            }
+            // And so are the device and the stream, whoever asks first.
+            assert!(device.synchronize().is_err());
+            if effect == Effect::Fails {
+                one.synchronize().expect("it was told");
+                // What is written anew is well.
+                one.fill(&mut x, 3.0).expect("a fill");
+                one.download(&x, &mut y).expect("a copy");
+                assert_eq!((x.to_vec().expect("a copy")[0], y.wait().expect("a copy")[N - 1]), (3.0, 3.0));
+                x.copy_from_slice(&vec![4.0; N]).expect("a copy");
+                assert_eq!(x.to_vec().expect("a copy")[0], 4.0);
+            }
+        }
+    }
+}
+
+/// Also of a stream that is gone.
+#[test]
+fn a_device_tells_what_its_streams_did_not() {
+    let device = Device::simulated(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Fails)));
+    let mut x = buffer(&device);
+    stream(&device).fill(&mut x, 1.0).expect("it fails on the device");
+    let error = device.synchronize().unwrap_err();
+    assert!(error.to_string().contains("operation `fill`"), "{error}");
+    device.synchronize().expect("it was told");
+    assert!(x.to_vec().is_err());
+}
+
+/// A race that nobody asks for is found all the same, and in place of the panic that it causes.
+#[test]
+fn exploring_finds_what_nobody_asks_for() {
+    for (asks, asserts) in [(false, false), (true, false), (false, true)] {
+        let explored = thalweg::explore(3, 20, |device| {
+            let add = add_to::load(device)?;
+            let (one, other) = (Stream::new(device)?, Stream::new(device)?);
+            // SAFETY: the simulated device carries nothing out that races.
+            let other = unsafe { other.unchecked() };
+            let mut x = DeviceBuf::zeroed(device, 100)?;
+            let h = PinnedBuf::from_slice(device, &[1.0_f32; 100])?;
+            let mut y = PinnedBuf::zeroed(device, 100)?;
+            one.upload(&h, &mut x)?;
+            add.launch(other.config(1, 128, 0), 100, 1.0, &mut x)?;
+            other.download(&x, &mut y)?;
+            if asks {
+                device.synchronize()?;
+            }
+            assert!(!asserts || y[0] == 2.0, "wrong");
+            Ok(())
+        });
+        let error = explored.unwrap_err();
+        let ErrorKind::Schedule { cause, .. } = error.kind() else { panic!("{error}") };
+        assert!(matches!(**cause, ErrorKind::Race { .. }), "{asks} {asserts}: {error}");
+    }
+}

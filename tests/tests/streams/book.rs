@@ -1,12 +1,15 @@
 //! The book's page on streams by hand: its code, and the error that it shows. `BLESS=1` writes that anew.
 
 use std::path::Path;
+
+// ANCHOR: uses
 use std::sync::mpsc;
 use std::time::Duration;
 
 use thalweg::streams::Priority;
 use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
 use thalweg_kernels::saxpy;
+// ANCHOR_END: uses
 
 use super::{is_race, on_both, simulated};
 
@@ -36,8 +39,8 @@ fn first_program(device: &Device, n: usize) -> Result<Vec<f32>> {
     math.wait(&loaded)?;
     saxpy.launch(math.config(blocks(n, 256), 256, 0), n as u32, 3.0, &dx, &mut dy)?;
     math.download(&dy, &mut y)?;
-    // Whoever reads `y` waits for the copy; `math.synchronize()?` would, too.
-    Ok(y.to_vec())
+    // Waits for the copy, and says if something has failed on the way.
+    Ok(y.wait()?.to_vec())
 }
 // ANCHOR_END: first
 
@@ -141,7 +144,7 @@ fn frames(device: &Device, frames: &[Vec<f32>]) -> Result<Vec<f32>> {
         frame.copy_from_slice(data);
         graph.launch_with(&stream, (&frame, &mut sum))?;
     }
-    Ok(sum.to_vec())
+    Ok(sum.wait()?.to_vec())
 }
 // ANCHOR_END: graph
 
