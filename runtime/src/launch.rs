@@ -103,6 +103,19 @@ macro_rules! device_slice {
 device_slice!(DeviceSlice, DeviceSliceMut, DeviceSliceOut);
 
 /// An argument for a kernel parameter `&[T]`.
+///
+/// A view outlives the memory that it shows, and so nobody else makes arguments of them:
+///
+/// ```compile_fail,E0277
+/// use thalweg::__private::{ReadArg, View};
+///
+/// struct Stolen(View<f32>);
+/// impl ReadArg<f32> for Stolen {
+///     fn view(self) -> View<f32> {
+///         self.0
+///     }
+/// }
+/// ```
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "kernel argument `{Self}` is not a device buffer of `{T}` to read",

@@ -5,8 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use thalweg::__private::{
-    BufferKind, BufferPlan, Build, Call, ChunkSize, HostPlan, OperationKind, Pipeline, Purpose, ReadArg, Run,
-    Settings, View,
+    BufferKind, BufferPlan, Build, ChunkSize, HostPlan, OperationKind, Pipeline, Purpose, Run, Settings,
 };
 use thalweg::Options;
 use thalweg::prelude::*;
@@ -130,57 +129,6 @@ fn going_on_after_an_error() {
     });
     assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
     assert_eq!(y, numbers(16));
-}
-
-/// A view outlives the memory that it shows: another run's launch must not take it.
-#[test]
-fn a_view_of_another_run() {
-    struct Stolen(View<f32>);
-    impl ReadArg<f32> for Stolen {
-        fn view(self) -> View<f32> {
-            self.0
-        }
-    }
-
-    /// One run over 4 items that launches with what `argument` makes of the run's own view of `x`.
-    fn run<A: ReadArg<f32>>(
-        device: &Device,
-        y: &mut [f32],
-        argument: impl FnOnce(View<f32>) -> A,
-    ) -> Result<()> {
-        let x = [5.0_f32; 4];
-        let mut pipeline = raw(device);
-        let mut call: Call<'_, '_> = pipeline.call(Purpose::Run);
-        let (hx, hy) = (call.input(1, &x)?, call.inout(1, y)?);
-        let (dx, dy) = (call.device(1)?, call.device(1)?);
-        let kernel = axpy_each::load(device)?;
-        let result = call.run(CHUNK, |run| {
-            let [stream] = run.streams();
-            let c = run.chunks().next().unwrap();
-            run.on(stream, 0, c).upload(hx, dx)?;
-            run.on(stream, 1, c).upload(hy, dy)?;
-            let launch = run.on(stream, 2, c);
-            let x = argument(launch.read(dx).view());
-            kernel.launch(launch.config(1, 4, 0), 4, 1.0, x, launch.read_write(dy))?;
-            run.on(stream, 3, c).download(dy, hy)
-        });
-        result.map(drop)
-    }
-
-    let device = small(Spec::default());
-    let mut stolen = None;
-    run(&device, &mut [0.0; 4], |view| {
-        stolen = Some(view);
-        Stolen(view)
-    })
-    .unwrap();
-    // Whatever is where the first run's ring was: pinned memory of this process, for one.
-    let secrets: Vec<_> = (0..64).map(|_| pinned(&device, &[7.0_f32; 64])).collect();
-    let mut y = [0.0; 4];
-    let result = run(&device, &mut y, |_| Stolen(stolen.unwrap()));
-    assert!(matches!(result.unwrap_err().kind(), ErrorKind::Skipped));
-    assert_eq!(y, [0.0; 4]);
-    drop(secrets);
 }
 
 /// Handles of another call, operations out of order, more chunks than there are, streams that do not exist.

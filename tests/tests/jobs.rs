@@ -188,14 +188,14 @@ fn endless_sources_are_cancelled() {
     let (cancel, mut through) = (Cancel::new(), Axpy2::new(&device).expect("a pipeline"));
     let (token, mut sum) = (cancel.clone(), 0);
     let outcome = cancel.during(|| {
-        let sink = thalweg::sink::for_each(|_, data: &[f32]| {
+        let sink = sink::for_each(|_, data: &[f32]| {
             sum += data.len();
             if sum > 5000 {
                 token.cancel();
             }
             Ok(())
         });
-        through.run(thalweg::source::iter(std::iter::repeat(1.0_f32)), sink)
+        through.run(source::iter(std::iter::repeat(1.0_f32)), sink)
     });
     let error = outcome.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
