@@ -1,5 +1,4 @@
 /// `y[i] += a * x[i]` for `i < n`.
-#[allow(non_camel_case_types, reason = "named as the kernel is")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 pub struct saxpy {
     function: ::thalweg::__private::Function,
@@ -24,7 +23,6 @@ impl saxpy {
     /// # Errors
     /// One of these does not hold: `n as usize <= x.len()`, `n as usize <= y.len()`.
     /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
-    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,
@@ -71,7 +69,6 @@ impl saxpy {
     }
 }
 #[cfg(feature = "fill")]
-#[allow(non_camel_case_types, reason = "named as the kernel is")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct fill {
     function: ::thalweg::__private::Function,
@@ -96,7 +93,6 @@ impl fill {
     ///
     /// # Errors
     /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
-    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,
