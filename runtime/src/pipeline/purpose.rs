@@ -103,7 +103,7 @@ impl Pipeline {
 fn is_staged(operation: &OperationPlan, hosts: &[HostSource<'_>]) -> bool {
     match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-            hosts.get(host).is_some_and(|source| matches!(source.memory, HostMemory::Pageable(_)))
+            hosts.get(host).is_some_and(|source| !matches!(source.memory, HostMemory::Pinned(_)))
         }
         _ => false,
     }

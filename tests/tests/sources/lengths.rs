@@ -115,7 +115,9 @@ fn predictions() {
         let timeline = pipeline.predict(1.0, never(), &y, silent()).unwrap();
         assert_eq!((timeline.report.items, timeline.report.chunks), (1000, 250));
         let of_vecs = pipeline.predict(1.0, &y, &y, &mut numbers(1000)).unwrap();
-        assert_eq!((timeline.report.time, timeline.spans), (of_vecs.report.time, of_vecs.spans));
+        assert_eq!(timeline.report.time, of_vecs.report.time);
+        // Two hundred of them say nothing.
+        assert!(timeline.spans == of_vecs.spans, "{:?}, {:?}", timeline.spans[0], of_vecs.spans[0]);
         let error = pipeline.predict(1.0, never(), never(), silent()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::UnknownLength { host: "x" }), "{error}");
         assert!(error.place().site.is_some());

@@ -1,7 +1,6 @@
 /// Blurs.
 ///
 /// `blur<float, 128>` in the source. `w` is the source's variable `weights`. Launched in clusters of 2 x 1 x 1 blocks. A cooperative launch: all blocks are on the device at once.
-#[allow(non_camel_case_types, reason = "named as the kernel is")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 pub struct blur {
     function: ::thalweg::__private::Function,
@@ -25,7 +24,6 @@ impl blur {
     ///
     /// # Errors
     /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
-    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,

@@ -1,4 +1,3 @@
-#[allow(non_camel_case_types, reason = "named as the kernel is")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct blur {
     function: ::thalweg::__private::Function,
@@ -22,7 +21,6 @@ impl blur {
     ///
     /// # Errors
     /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
-    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,
@@ -56,7 +54,6 @@ impl blur {
 }
 ///
 /// `weights` is the source's variable `weights`.
-#[allow(non_camel_case_types, reason = "named as the kernel is")]
 #[derive(::core::clone::Clone, ::core::fmt::Debug)]
 struct twice {
     function: ::thalweg::__private::Function,
@@ -80,7 +77,6 @@ impl twice {
     ///
     /// # Errors
     /// The launch exceeds a limit of the device or of the kernel, or the driver refuses it.
-    #[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
     pub fn launch(
         &self,
         launch: ::thalweg::__private::Launch<'_>,
