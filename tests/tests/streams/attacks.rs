@@ -9,7 +9,7 @@ use thalweg::prelude::*;
 use thalweg::{DriverCall, Effect, Event, Fault, Stream};
 use thalweg_tests::kernels::{add_to, double_all};
 
-use super::{is_race, on_both, simulated};
+use super::{is_race, kept, on_both, simulated};
 
 on_both!(
     what_is_refused_orders_nothing,
@@ -340,7 +340,7 @@ fn callbacks_come_though_more_are_added(device: &Device) {
 /// A device that is lost calls nothing any more, and nobody waits for it.
 #[test]
 fn callbacks_of_a_lost_device_are_not_waited_for() {
-    let device = Device::simulated(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Lost)));
+    let device = kept(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Lost)));
     let (done, waited) = mpsc::channel();
     thread::spawn(move || {
         let (stream, mut x) = (stream(&device), buffer(&device));
@@ -397,7 +397,7 @@ fn a_stream_whose_capture_is_over_carries_out() {
 fn results_of_what_has_failed_are_errors() {
     for effect in [Effect::Fails, Effect::Lost] {
         for (call, n) in [(DriverCall::Launch, 0), (DriverCall::Copy, 0)] {
-            let device = Device::simulated(Spec::h200().with_fault(Fault::nth(call, n, effect)));
+            let device = kept(Spec::h200().with_fault(Fault::nth(call, n, effect)));
             let add = add_to::load(&device).expect("a kernel");
             let (mut x, mut y) = (buffer(&device), pinned(&device));
             let one = stream(&device);
@@ -427,7 +427,7 @@ fn results_of_what_has_failed_are_errors() {
 /// Also of a stream that is gone.
 #[test]
 fn a_device_tells_what_its_streams_did_not() {
-    let device = Device::simulated(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Fails)));
+    let device = kept(Spec::h200().with_fault(Fault::nth(DriverCall::Fill, 1, Effect::Fails)));
     let mut x = buffer(&device);
     stream(&device).fill(&mut x, 1.0).expect("it fails on the device");
     let error = device.synchronize().unwrap_err();

@@ -1,11 +1,12 @@
 //! Buffers, streams and graphs that go, or are forgotten, while the device uses them.
 
-use std::mem::forget;
+use std::any::Any;
+use std::sync::Mutex;
 
 use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Stream, blocks};
 use thalweg_tests::kernels::add_to;
 
-use super::on_both;
+use super::{kept, on_both};
 
 on_both!(
     buffers_are_freed_after_their_operations,
@@ -17,6 +18,12 @@ on_both!(
 );
 
 const N: usize = 1 << 18;
+
+/// Never drops it, as `std::mem::forget`; but a leak checker finds it.
+fn forget<T: Send + 'static>(value: T) {
+    static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+    KEPT.lock().expect("no panic").push(Box::new(value));
+}
 
 fn buffers_are_freed_after_their_operations(device: &Device) {
     let stream = Stream::new(device).expect("a stream");
@@ -122,7 +129,7 @@ fn failures_leave_nothing_in_flight() {
             (DriverCall::Synchronize, 1),
             (DriverCall::Record, 0),
         ] {
-            let device = Device::simulated(Spec::h200().with_fault(Fault::nth(call, n, effect)));
+            let device = kept(Spec::h200().with_fault(Fault::nth(call, n, effect)));
             let attempt = || -> thalweg::Result<()> {
                 let mut x = DeviceBuf::<f32>::zeroed(&device, N)?;
                 let mut y = PinnedBuf::<f32>::zeroed(&device, N)?;

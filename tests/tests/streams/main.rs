@@ -18,6 +18,14 @@ fn simulated() -> Device {
     Device::simulated(Spec::h200())
 }
 
+/// A simulated device that is kept for good, so that a leak checker finds what is left to it when it is lost.
+fn kept(spec: Spec) -> Device {
+    static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+    let device = Device::simulated(spec);
+    KEPT.lock().expect("no panic").push(device.clone());
+    device
+}
+
 /// The first GPU, once for all tests.
 fn gpu() -> Device {
     static GPU: OnceLock<Mutex<Device>> = OnceLock::new();
