@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use thalweg::prelude::*;
-use thalweg::{DriverCall, Effect, Fault, Timeline};
-use thalweg_tests::kernels::{accumulate, add_to};
+use thalweg::{DriverCall, Effect, Fault, Span, Timeline};
+use thalweg_tests::kernels::{accumulate, add_to, count_up};
 
 stream_pipeline! {
     /// `y <- y + a`.
@@ -58,6 +58,33 @@ stream_pipeline! {
         stage load on s { copy y -> dy; }
         stage add on s { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut dy); }
         stage store on s { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    /// Kernels work on the host's memory, one on twice as many bytes as the other.
+    pipeline InPlace {
+        param a: f32;
+        inout y: mapped [f32];
+        output z: mapped [u64];
+        chunk c = auto;
+        depth = 4;
+        stream s per slot;
+        stage both on s {
+            add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut y);
+            count_up<<<blocks(c.len, 256), 256>>>(c.len as u32, c.start as u64, 1, out z);
+        }
+    }
+}
+
+stream_pipeline! {
+    /// Likewise one kernel, on one stream.
+    pipeline InPlaceAlone {
+        param a: f32;
+        inout y: mapped [f32];
+        chunk c = auto;
+        stream s;
+        stage add on s { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut y); }
     }
 }
 
@@ -211,4 +238,34 @@ fn not_all_events_are_kept() -> Result<()> {
     assert!(creates(&mut add, &mut y)?);
     assert!(!creates(&mut add, &mut y)?, "fewer are not");
     Ok(())
+}
+
+/// Kernels on the host's memory are timed several at a time; each has its part of that time all the same.
+#[test]
+fn kernels_that_are_timed_together() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device, LEN)?;
+    let mut z = PinnedBuf::<u64>::zeroed(&device, LEN)?;
+    let mut compare = |chunks: usize| -> Result<()> {
+        let mut both = InPlace::options(&device).chunk(LEN / chunks).build()?;
+        let mut alone = InPlaceAlone::options(&device).chunk(LEN / chunks).build()?;
+        let pairs = [
+            (both.predict(1.0, &mut y, &mut z)?, both.profile(1.0, &mut y, &mut z)?),
+            (alone.predict(1.0, &mut y)?, alone.profile(1.0, &mut y)?),
+        ];
+        for (predicted, profiled) in pairs {
+            is_near(&predicted, &profiled.report);
+            let all = predicted.plan.operations.len() * profiled.report.chunks;
+            assert_eq!((predicted.spans.len(), profiled.spans.len()), (all, all));
+            // A group ends when it does; within it kernels are where they are by their bytes.
+            let near = predicted.time().mul_f64(0.04);
+            for span in &predicted.spans {
+                let same = |other: &&Span| (other.chunk, other.operation) == (span.chunk, span.operation);
+                let other = profiled.spans.iter().find(same).expect("it is there");
+                assert!(other.start <= other.end && span.end.abs_diff(other.end) < near, "{span:?} {other:?}");
+            }
+        }
+        Ok(())
+    };
+    [1, 3, 4, 16, 64].into_iter().try_for_each(&mut compare)
 }

@@ -1,7 +1,7 @@
 //! Threads that copy between pageable and page-locked memory.
 //!
 //! They are the process's, started when something is first copied that is worth it, and sleep while there is nothing to
-//! do. Whoever waits for a copy helps.
+//! do. Whoever waits for a copy helps; who has something else to do besides helps where there are too few of them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -78,12 +78,14 @@ static NEAR: Mutex<Vec<&'static Workers>> = Mutex::new(Vec::new());
 pub(crate) struct Workers {
     /// Where they run, if not anywhere.
     node: Option<Node>,
-    /// As many as have been asked for, with the one that waits.
+    /// As many as have been asked for, beside the one that waits.
     wanted: AtomicUsize,
     queue: Mutex<Queue>,
     wake: Condvar,
     /// As many as are in the queue, to look at without the lock.
     waiting: AtomicUsize,
+    /// As many threads as are awake, likewise.
+    awake: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -112,8 +114,18 @@ impl Workers {
     /// Has so many threads copy from now on, if that is more than before and there are as many cores; one of them is the one
     /// that waits.
     pub(crate) fn employ(&self, threads: usize) {
+        self.wanted.fetch_max(threads.saturating_sub(1), Ordering::Relaxed);
+    }
+
+    /// As many as are wanted and there are cores for.
+    fn most(&self) -> usize {
         let cores = self.node.as_ref().map_or(*CORES, |node| node.cores().min(*CORES));
-        self.wanted.fetch_max(threads.min(cores), Ordering::Relaxed);
+        self.wanted.load(Ordering::Relaxed).min(cores.saturating_sub(1))
+    }
+
+    /// Whether who has something else to do had better help: some sleep, or there are fewer than are wanted.
+    fn are_few(&self) -> bool {
+        self.awake.load(Ordering::Relaxed) < self.wanted.load(Ordering::Relaxed)
     }
 
     /// Begins to copy.
@@ -152,10 +164,15 @@ impl Workers {
     /// What to do while waiting for something else: a piece of what is to be copied, or if there is nothing, lets a moment
     /// pass.
     pub(crate) fn help_or_pause(&self) {
-        if self.help() {
-            return;
+        if !self.help() {
+            pause();
         }
-        if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+
+    /// Likewise for who has something else to do as soon as what it waits for is there: a piece takes as long as several calls of the
+    /// driver.
+    pub(crate) fn help_if_few(&self) -> bool {
+        self.are_few() && self.help()
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -170,8 +187,8 @@ impl Workers {
         if queue.asleep > 0 {
             self.wake.notify_all();
         }
-        let others = self.wanted.load(Ordering::Relaxed).saturating_sub(1);
-        while queue.started < others {
+        let most = self.most();
+        while queue.started < most {
             queue.started += 1;
             let thread = std::thread::Builder::new().name("thalweg-copy".to_owned());
             // Without threads whoever waits copies alone.
@@ -204,6 +221,7 @@ impl Workers {
     }
 
     fn work(&self) {
+        self.awake.fetch_add(1, Ordering::Relaxed);
         if let Some(node) = &self.node {
             node.settle();
         }
@@ -218,15 +236,22 @@ impl Workers {
             } else {
                 let mut queue = self.queue();
                 queue.asleep += 1;
+                self.awake.fetch_sub(1, Ordering::Relaxed);
                 while queue.tasks.is_empty() {
                     queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 }
                 queue.asleep -= 1;
+                self.awake.fetch_add(1, Ordering::Relaxed);
                 drop(queue);
                 idle_since = Instant::now();
             }
         }
     }
+}
+
+/// Lets a moment pass.
+pub(crate) fn pause() {
+    if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
 impl fmt::Debug for Workers {

@@ -27,7 +27,7 @@ pub enum Purpose {
 impl Pipeline {
     /// What times a run that begins now.
     pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
-        let streams = (self.observed(), self.streams.all().first());
+        let streams = (self.observed(), self.streams.all().first(), self.depth);
         Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), streams, began)
     }
 

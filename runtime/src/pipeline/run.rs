@@ -483,7 +483,7 @@ impl<'r> Run<'r> {
         }
         let mut staging = self.staging.borrow_mut();
         while !staging.deliver_due()? {
-            staging.help_or_pause();
+            staging.copy_or_pause();
         }
         Ok(())
     }

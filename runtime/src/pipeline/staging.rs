@@ -13,7 +13,7 @@ use super::slot::{Slot, State};
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::Workers;
+use crate::memory::{Workers, pause};
 use crate::stream::Event;
 use crate::watch;
 
@@ -102,15 +102,20 @@ impl Staging {
         self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
     }
 
-    /// Copies something that waits to be copied, if there is anything.
-    pub(super) fn help(&self) {
-        if let Some(workers) = self.workers {
-            workers.help();
+    /// Copies something that waits to be copied, if there is anything and too few do.
+    pub(super) fn help(&self) -> bool {
+        self.workers.is_some_and(Workers::help_if_few)
+    }
+
+    /// What to do while waiting for something else, after which there is more to do.
+    pub(super) fn help_or_pause(&self) {
+        if !self.help() {
+            pause();
         }
     }
 
-    /// What to do while waiting for something else.
-    pub(super) fn help_or_pause(&self) {
+    /// What to do while waiting, when there is nothing else.
+    pub(super) fn copy_or_pause(&self) {
         if let Some(workers) = self.workers {
             workers.help_or_pause();
         }

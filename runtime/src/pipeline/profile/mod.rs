@@ -5,26 +5,31 @@
 //! to spare. So when a copy ends is noted elsewhere: by the kernel's stream that waits for it, once it has, or by an observer, a
 //! stream of which nothing else is asked than to wait for copies and to note when they are done. Kernels note it themselves.
 //! Streams without copies have none, and several share one where there are many.
-//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events, not
-//! too many, and observers are kept from run to run.
+//! When an operation began needs no event: it is when the last of what it had to wait for was done. Kernels that work on the
+//! host's memory and follow each other on a stream are timed several at a time (`together`). Events, not too many, and observers
+//! are kept from run to run.
+
+mod stamp;
+mod together;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::Duration;
 
-use super::observed::{Observed, is_mapped, way};
+pub(super) use stamp::Clockwork;
+use stamp::{Noted, Stamp};
+use together::{Share, Together, split};
+
+use super::observed::{Observed, way};
 use super::queue::{Numbered, What};
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::memory::NO_OPERATION;
-use crate::plan::{Distance, OperationKind, Plan, Priority, WaitPlan};
+use crate::plan::{Distance, OperationKind, Plan, WaitPlan};
 use crate::sim::Spec;
 use crate::stream::{Event, Stream};
 use crate::timeline::Engine;
-
-/// Events that are made before a run begins, at most. More of them are made on the way, unless some are free again.
-const MOST: usize = 1 << 16;
 
 /// Events that are kept for the next profile, at most.
 const KEPT: usize = 1 << 12;
@@ -34,17 +39,6 @@ const SEEN: Nanos = 10e3;
 
 /// What is closer together than this may be the same moment.
 const SOON: Nanos = 3e3;
-
-/// What times runs, when it is not in use.
-#[derive(Debug, Default)]
-pub(super) struct Clockwork {
-    /// Events with timing.
-    events: Vec<Event>,
-    /// They note when events of other streams come.
-    observers: Vec<Stream>,
-    /// Recorded on a stream that is observed, where the plan has no event.
-    mark: Option<Event>,
-}
 
 /// Times what a run enqueues.
 pub(super) struct Profiler {
@@ -57,8 +51,7 @@ pub(super) struct Profiler {
     observers: Vec<Stream>,
     observed: Observed,
     mark: Event,
-    /// Whether kernels work on the host's memory, as engines that copy do.
-    mapped: bool,
+    together: Together,
     /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
     awaited: Vec<bool>,
     enqueued: RefCell<Enqueued>,
@@ -80,16 +73,17 @@ struct Enqueued {
     latest: Vec<Option<Noted>>,
     /// By group of copies, when the last one ended of those that were looked at.
     ends: Vec<Nanos>,
+    /// How many times several operations were timed at once.
+    groups: usize,
+    /// Of those operations, by what they were timed with, the place in `timed`.
+    shares: Vec<(usize, usize)>,
 }
-
-/// A stamp that may have been looked at, and when it was noted, once that was asked.
-type Noted = (Weak<Stamp>, Rc<Cell<Option<Nanos>>>);
 
 /// What is known of a stream.
 #[derive(Default, Clone)]
 struct Lane {
-    /// The number of its last operation, as long as nothing tells when that ends.
-    open: Option<usize>,
+    /// The numbers of its last operations, as long as nothing tells when they end.
+    open: Vec<usize>,
     /// When the host began to enqueue what it is at.
     begun: Nanos,
     /// What the next operation comes after.
@@ -104,20 +98,8 @@ struct Pending {
     enqueued: Nanos,
     after: Vec<Rc<Stamp>>,
     end: Option<Rc<Stamp>>,
-}
-
-/// An event that is recorded once.
-struct Stamp {
-    event: Event,
-    recorded: Cell<bool>,
-    /// When that was, once it was asked.
-    at: Cell<Option<Nanos>>,
-    /// What the stream that noted it came after: it cannot have been noted before, however early it was.
-    floor: RefCell<Vec<Rc<Stamp>>>,
-    /// When it was seen, once it was asked.
-    noted: Rc<Cell<Option<Nanos>>>,
-    /// What a shared observer saw before it.
-    before: RefCell<Option<Noted>>,
+    /// If the end is not its own.
+    share: Option<Share>,
 }
 
 /// One operation, with times since the run began.
@@ -132,29 +114,13 @@ pub(super) struct Timed {
     pub(super) end: Nanos,
 }
 
-impl Clockwork {
-    /// Has so many events and observers.
-    pub(super) fn prepare(&mut self, device: &Device, events: usize, observers: usize) -> DriverResult<()> {
-        while self.events.len() < events.saturating_add(1).min(MOST) {
-            self.events.push(Event::with_timing(device)?);
-        }
-        while self.observers.len() < observers {
-            self.observers.push(Stream::new(device, Priority::Default)?);
-        }
-        if self.mark.is_none() {
-            self.mark = Some(Event::new(device)?);
-        }
-        Ok(())
-    }
-}
-
 impl Profiler {
     /// `began`: the host's clock when the run did. `first`: the first of its streams. The device has nothing to do.
     pub(super) fn new(
         device: &Device,
         plan: &Plan,
         clockwork: Clockwork,
-        (observed, first): (Observed, Option<&Stream>),
+        (observed, first, depth): (Observed, Option<&Stream>, usize),
         began: Duration,
     ) -> DriverResult<Self> {
         let Clockwork { events: mut pool, observers, mark } = clockwork;
@@ -173,11 +139,11 @@ impl Profiler {
         let (latest, ends) = (vec![None; observed.count], vec![0.0; observed.group_count]);
         let enqueued = RefCell::new(Enqueued { pool, latest, ends, ..Enqueued::default() });
         let awaited = (0..plan.events.len()).map(|event| is_awaited(plan, event)).collect();
-        let mapped = is_mapped(plan);
+        let together = Together::new(plan, depth);
         let device = device.clone();
         let base_at = 0.0;
         let mut new =
-            Self { device, base, base_at, began, observers, observed, mark, mapped, awaited, enqueued };
+            Self { device, base, base_at, began, observers, observed, mark, together, awaited, enqueued };
         new.base_at = new.now();
         Ok(new)
     }
@@ -195,7 +161,9 @@ impl Profiler {
         what: What,
         enqueue: impl FnOnce() -> DriverResult<()>,
     ) -> DriverResult<()> {
-        self.open(stream, tag)?;
+        if !self.goes_on(stream.number, tag, what) {
+            self.open(stream, tag)?;
+        }
         enqueue()?;
         // It begins when it is enqueued, unless the call has waited for it.
         if !self.device.driver().is_synchronous() {
@@ -205,12 +173,26 @@ impl Profiler {
         Ok(())
     }
 
+    /// Whether an operation is timed together with what comes before it.
+    fn goes_on(&self, stream: usize, tag: Tag, what: What) -> bool {
+        let mut all = self.enqueued.borrow_mut();
+        let Some((chunk, engine)) = all.last(stream).map(|last| (last.tag.chunk, last.what.engine)) else {
+            return false;
+        };
+        let bytes = all.bytes(stream);
+        all.lane(stream).begun = self.now();
+        self.together.goes_on((chunk, engine, bytes), (tag.chunk, what))
+    }
+
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
         self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
-        let Some(engine) = self.enqueued.borrow_mut().last(stream.number) else { return Ok(()) };
-        let observer =
-            self.observed.observer(stream.number, engine).filter(|_| copies(engine) || self.mapped);
+        let last = self.enqueued.borrow_mut().last(stream.number).map(|last| last.what.engine);
+        let Some(engine) = last else { return Ok(()) };
+        let observer = self
+            .observed
+            .observer(stream.number, engine)
+            .filter(|_| copies(engine) || self.together.is_mapped);
         let stamp = match observer {
             Some(observer) => {
                 let mark = self.mark.raw;
@@ -230,9 +212,10 @@ impl Profiler {
         let mut all = self.enqueued.borrow_mut();
         let number = all.read + all.pending.len();
         let lane = all.lane(stream.number);
-        lane.open = Some(number);
+        lane.open.push(number);
         let (begun, after) = (lane.begun, std::mem::take(&mut lane.after));
-        let pending = Pending { what, stream: stream.number, tag, begun, enqueued, after, end: None };
+        let pending =
+            Pending { what, stream: stream.number, tag, begun, enqueued, after, end: None, share: None };
         all.pending.push_back(pending);
     }
 
@@ -243,14 +226,22 @@ impl Profiler {
         stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
-        // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
-        let copy = self.enqueued.borrow_mut().last(stream.number).filter(|&engine| copies(engine));
+        let last = self.enqueued.borrow_mut().last(stream.number).map(|last| last.what.engine);
+        let copy = last.filter(|&engine| copies(engine));
         let observer = copy.and_then(|engine| self.observed.observer(stream.number, engine));
-        let stamp = match (copy, self.awaited.get(event.number % self.awaited.len().max(1)), observer) {
-            (Some(_), Some(true), _) => self.stamp()?,
-            (Some(_), _, Some(observer)) => self.observed(observer, event.raw, tag)?,
-            _ => self.noted(stream.raw, tag)?,
+        let is_awaited = self.awaited.get(event.number % self.awaited.len().max(1)) == Some(&true);
+        let stamp = if copy.is_some() && (is_awaited || observer.is_some()) {
+            // SAFETY: both are live for as long as the run, which waits for the stream.
+            unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
+            match observer.filter(|_| !is_awaited) {
+                Some(observer) => self.observed(observer, event.raw, tag)?,
+                None => self.stamp()?,
+            }
+        } else {
+            // Which is waited for in place of the plan's event: one record does for both.
+            let stamp = self.noted(stream.raw, tag)?;
+            stamp.stands_in.set(true);
+            stamp
         };
         let mut all = self.enqueued.borrow_mut();
         all.ends(stream.number, &stamp);
@@ -271,8 +262,10 @@ impl Profiler {
         let recorded = self.enqueued.borrow().events.get(event.number).cloned().flatten();
         let Some(stamp) = recorded else { return Ok(()) };
         self.open(stream, tag)?;
-        // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
+        let event = if stamp.stands_in.get() { stamp.event.raw } else { event.raw };
+        // SAFETY: both are live for as long as the run, which waits for the stream; the stamp is held here. What is waited for is
+        // a record, which stays though the event be recorded anew.
+        unsafe { self.device.driver().wait(stream.raw, event, tag)? };
         if !stamp.recorded.get() {
             self.note(&stamp, stream.raw, tag)?;
             stamp.floor.replace(self.enqueued.borrow_mut().lane(stream.number).after.clone());
@@ -293,8 +286,8 @@ impl Profiler {
     fn stamp(&self) -> DriverResult<Rc<Stamp>> {
         let event = self.event()?;
         let (recorded, at, floor) = (Cell::new(false), Cell::new(None), RefCell::default());
-        let (noted, before) = (Rc::default(), RefCell::default());
-        Ok(Rc::new(Stamp { event, recorded, at, floor, noted, before }))
+        let (noted, before, stands_in) = (Rc::default(), RefCell::default(), Cell::new(false));
+        Ok(Rc::new(Stamp { event, recorded, stands_in, at, floor, noted, before }))
     }
 
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
@@ -347,7 +340,7 @@ impl Profiler {
 
     /// When an operation was; what is free of its events is in the pool again.
     fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
-        let Pending { what, stream, tag, begun, enqueued, after, end } = pending;
+        let Pending { what, stream, tag, begun, enqueued, after, end, share } = pending;
         let mut free = |stamp: Rc<Stamp>| all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
         let mut start = begun;
         for stamp in after {
@@ -372,13 +365,15 @@ impl Profiler {
         };
         if end <= floor + SOON || before.is_some_and(|before| end <= before + SEEN) {
             // The stream that noted it was busy until then: it was earlier, or just then.
-            end = end.min(start.max(last) + self.alone(what));
+            let whole = What { bytes: share.map_or(what.bytes, |share| share.bytes), ..what };
+            end = end.min(start.max(last) + self.alone(whole));
             stamp.at.set(Some(end));
         }
         if let Some(group) = group {
             all.ends[group] = end;
         }
         free(stamp);
+        all.shares.extend(share.map(|share| (share.group, all.timed.len())));
         // By the host's clock it may have begun a little later than it was done.
         all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end });
         Ok(())
@@ -413,10 +408,11 @@ impl Profiler {
             self.read(&mut all, pending)?;
         }
         let Self { base, observers, mark, .. } = self;
-        let Enqueued { mut timed, pool: mut events, .. } = all;
+        let Enqueued { mut timed, pool: mut events, shares, .. } = all;
         events.push(base);
         events.truncate(KEPT);
         events.shrink_to_fit();
+        split(&mut timed, &shares);
         one_at_a_time(&mut timed);
         Ok((timed, Clockwork { events, observers, mark: Some(mark) }))
     }
@@ -430,20 +426,40 @@ impl Enqueued {
         &mut self.lanes[stream]
     }
 
-    /// What carries out what was enqueued on a stream last; `None` if it is known when that ends.
-    fn last(&mut self, stream: usize) -> Option<Engine> {
+    /// What was enqueued on a stream last; `None` if it is known when that ends.
+    fn last(&mut self, stream: usize) -> Option<&Pending> {
         let read = self.read;
-        let open = self.lane(stream).open?;
-        let pending = open.checked_sub(read).and_then(|index| self.pending.get(index))?;
-        Some(pending.what.engine)
+        let open = *self.lane(stream).open.last()?;
+        open.checked_sub(read).and_then(|index| self.pending.get(index))
+    }
+
+    /// Of all that was enqueued on a stream of which it is not known when it ends.
+    fn bytes(&mut self, stream: usize) -> u64 {
+        let open = std::mem::take(&mut self.lane(stream).open);
+        let pending = open.iter().filter_map(|open| self.pending.get(open.checked_sub(self.read)?));
+        let bytes = pending.map(|pending| pending.what.bytes).sum();
+        self.lane(stream).open = open;
+        bytes
     }
 
     /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
     fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
-        let read = self.read;
-        let Some(open) = self.lane(stream).open.take() else { return };
-        if let Some(pending) = open.checked_sub(read).and_then(|index| self.pending.get_mut(index)) {
-            pending.end = Some(Rc::clone(stamp));
+        let (read, bytes) = (self.read, self.bytes(stream));
+        let open = std::mem::take(&mut self.lane(stream).open);
+        let Some(&first) = open.first() else { return };
+        let share = (open.len() > 1).then_some(Share { group: self.groups, bytes });
+        self.groups += 1;
+        let mut start = None;
+        for number in open {
+            let Some(pending) = number.checked_sub(read).and_then(|index| self.pending.get_mut(index)) else {
+                continue;
+            };
+            (pending.end, pending.share) = (Some(Rc::clone(stamp)), share);
+            if number == first {
+                start = Some((pending.begun, pending.after.clone()));
+            } else if let Some((begun, after)) = &start {
+                (pending.begun, pending.after) = (*begun, after.clone());
+            }
         }
         self.lane(stream).after.push(Rc::clone(stamp));
     }
