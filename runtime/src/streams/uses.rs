@@ -75,6 +75,19 @@ struct Segment {
     uses: Vec<Use>,
 }
 
+impl Segment {
+    /// Adds a use; whether it is the only one then.
+    fn add(&mut self, new: &Use, known: &Clock) -> bool {
+        // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a read
+        // makes up for earlier reads.
+        self.uses.retain(|earlier| {
+            !earlier.is_over() && !((new.write || !earlier.write) && earlier.is_before(&new.progress, known))
+        });
+        self.uses.push(new.clone());
+        self.uses.len() == 1
+    }
+}
+
 /// The uses of one allocation, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
@@ -163,6 +176,15 @@ impl Uses {
         {
             return Err(Refused::Race(Box::new(earlier)));
         }
+        if new.write {
+            self.is_written_anew();
+        }
+        self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
+        // Nearly always: a slot, or a whole buffer, once more.
+        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
+            same.add(new, known);
+            return Ok(());
+        }
         split(&mut segments, bytes.start);
         split(&mut segments, bytes.end);
         let mut covered = bytes.start;
@@ -172,14 +194,7 @@ impl Uses {
                 gaps.push(covered..start);
             }
             covered = segment.end;
-            // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a
-            // read makes up for earlier reads.
-            segment.uses.retain(|earlier| {
-                !earlier.is_over()
-                    && !((new.write || !earlier.write) && earlier.is_before(&new.progress, known))
-            });
-            alone &= segment.uses.is_empty();
-            segment.uses.push(new.clone());
+            alone &= segment.add(new, known);
         }
         if alone {
             // One in place of many.
@@ -193,10 +208,6 @@ impl Uses {
         for gap in gaps {
             segments.insert(gap.start, Segment { end: gap.end, uses: vec![new.clone()] });
         }
-        if new.write {
-            self.is_written_anew();
-        }
-        self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
         Ok(())
     }
 
@@ -274,11 +285,14 @@ fn conflict(
     if bytes.is_empty() {
         return None;
     }
+    let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
+    if let Some(same) = segments.get(&bytes.start).filter(|segment| segment.end == bytes.end) {
+        return same.uses.iter().find(conflicts).cloned();
+    }
     // The one that it begins in, too.
     let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
     let start = first.map_or(bytes.start, |(&start, _)| start);
     let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
-    let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
     within.clone().find(conflicts).cloned()
 }
 
