@@ -3,11 +3,12 @@
 //! They are the process's, started when something is first copied that is worth it, and sleep while there is nothing to
 //! do. Whoever waits for a copy helps; who has something else to do besides helps where there are too few of them.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use crossbeam_deque::{Injector, Steal};
 
 use super::copy::{Way, copy_with};
 use super::numa::Node;
@@ -25,8 +26,6 @@ pub(crate) struct Task {
     from: *const u8,
     bytes: usize,
     way: Way,
-    /// The piece to be taken next.
-    next: AtomicUsize,
     /// The pieces that are not done yet.
     left: AtomicUsize,
 }
@@ -49,17 +48,14 @@ impl Task {
         }
     }
 
-    /// Takes a piece and copies it; `false` if none was left to take.
-    fn take(&self) -> bool {
-        let piece = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some(start) = piece.checked_mul(PIECE).filter(|&start| start < self.bytes) else { return false };
+    /// Copies the piece that begins at this byte.
+    fn copy(&self, start: usize) {
         // SAFETY: pieces are disjoint and within `bytes`, this one was taken by no one else, and the ranges are valid
         // until `left` is 0.
         unsafe {
             copy_with(self.way, self.to.add(start), self.from.add(start), PIECE.min(self.bytes - start));
         }
         self.left.fetch_sub(1, Ordering::Release);
-        true
     }
 }
 
@@ -80,20 +76,21 @@ pub(crate) struct Workers {
     node: Option<Node>,
     /// As many as have been asked for, beside the one that waits.
     wanted: AtomicUsize,
-    queue: Mutex<Queue>,
+    /// What is to be copied: pieces of tasks, each from some byte on. Without a lock: pieces of 128 KiB are so many that threads would
+    /// wait for each other.
+    pieces: Injector<(Arc<Task>, usize)>,
+    threads: Mutex<Threads>,
     wake: Condvar,
-    /// As many as are in the queue, to look at without the lock.
-    waiting: AtomicUsize,
-    /// As many threads as are awake, likewise.
+    /// As many as there are.
     awake: AtomicUsize,
+    asleep: AtomicUsize,
 }
 
+/// Under a lock, so that nobody goes to sleep while others are woken.
 #[derive(Default)]
-struct Queue {
-    tasks: VecDeque<Arc<Task>>,
-    /// Threads that were started, or could not be.
+struct Threads {
+    /// That were started, or could not be.
     started: usize,
-    asleep: usize,
 }
 
 impl Workers {
@@ -141,13 +138,12 @@ impl Workers {
         way: Way,
     ) -> Arc<Task> {
         let pieces = bytes.div_ceil(PIECE);
-        let (next, left) = (AtomicUsize::new(0), AtomicUsize::new(pieces));
-        let task = Arc::new(Task { workers: self, to, from, bytes, way, next, left });
+        let task = Arc::new(Task { workers: self, to, from, bytes, way, left: AtomicUsize::new(pieces) });
         if pieces == 1 {
             // No other thread could begin sooner than this one is done.
-            task.take();
+            task.copy(0);
         } else if pieces > 1 {
-            self.push(Arc::clone(&task));
+            self.push(&task);
         }
         task
     }
@@ -175,49 +171,43 @@ impl Workers {
         self.are_few() && self.help()
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn threads(&self) -> MutexGuard<'_, Threads> {
         // Nothing under the lock panics.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&'static self, task: Arc<Task>) {
-        let mut queue = self.queue();
-        queue.tasks.push_back(task);
-        self.waiting.store(queue.tasks.len(), Ordering::Relaxed);
-        if queue.asleep > 0 {
-            self.wake.notify_all();
+    fn push(&'static self, task: &Arc<Task>) {
+        for start in (0..task.bytes).step_by(PIECE) {
+            self.pieces.push((Arc::clone(task), start));
         }
+        // Either this sees who sleeps, or they see the pieces.
+        fence(Ordering::SeqCst);
         let most = self.most();
-        while queue.started < most {
-            queue.started += 1;
+        if self.asleep.load(Ordering::Relaxed) == 0 && self.awake.load(Ordering::Relaxed) >= most {
+            return;
+        }
+        let mut threads = self.threads();
+        self.wake.notify_all();
+        while threads.started < most {
+            threads.started += 1;
             let thread = std::thread::Builder::new().name("thalweg-copy".to_owned());
             // Without threads whoever waits copies alone.
             let _ = thread.spawn(|| self.work());
         }
     }
 
-    /// The task that waits longest.
-    fn first(&self) -> Option<Arc<Task>> {
-        if self.waiting.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        self.queue().tasks.front().map(Arc::clone)
-    }
-
-    /// Nothing of the task is left to take.
-    fn remove(&self, task: &Arc<Task>) {
-        let mut queue = self.queue();
-        queue.tasks.retain(|other| !Arc::ptr_eq(other, task));
-        self.waiting.store(queue.tasks.len(), Ordering::Relaxed);
-    }
-
     /// Copies a piece of what is waiting to be copied; `false` if there is nothing.
     pub(crate) fn help(&self) -> bool {
-        let Some(task) = self.first() else { return false };
-        if !task.take() {
-            self.remove(&task);
+        loop {
+            match self.pieces.steal() {
+                Steal::Success((task, start)) => {
+                    task.copy(start);
+                    return true;
+                }
+                Steal::Empty => return false,
+                Steal::Retry => {}
+            }
         }
-        true
     }
 
     fn work(&self) {
@@ -227,22 +217,21 @@ impl Workers {
         }
         let mut idle_since = Instant::now();
         loop {
-            if let Some(task) = self.first() {
-                while task.take() {}
-                self.remove(&task);
+            if self.help() {
                 idle_since = Instant::now();
             } else if *CORES > 2 && idle_since.elapsed() < PATIENCE {
                 std::hint::spin_loop();
             } else {
-                let mut queue = self.queue();
-                queue.asleep += 1;
+                let mut threads = self.threads();
                 self.awake.fetch_sub(1, Ordering::Relaxed);
-                while queue.tasks.is_empty() {
-                    queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                self.asleep.fetch_add(1, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                while self.pieces.is_empty() {
+                    threads = self.wake.wait(threads).unwrap_or_else(PoisonError::into_inner);
                 }
-                queue.asleep -= 1;
+                self.asleep.fetch_sub(1, Ordering::Relaxed);
                 self.awake.fetch_add(1, Ordering::Relaxed);
-                drop(queue);
+                drop(threads);
                 idle_since = Instant::now();
             }
         }
@@ -296,7 +285,7 @@ mod tests {
         // SAFETY: both are that long, and are left alone until it is done.
         unsafe { first.copy(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::Cached) };
         assert_eq!(to, from);
-        assert_eq!((first.queue().started, second.queue().started), ((*CORES).min(2) - 1, 0));
+        assert_eq!((first.threads().started, second.threads().started), ((*CORES).min(2) - 1, 0));
     }
 
     #[test]

@@ -50,6 +50,10 @@ pub struct StreamKey(pub(super) usize);
 #[derive(Debug, Clone, Copy)]
 pub struct EventKey(pub(super) usize);
 
+/// How often, in as many chunks as there are slots, threads are given to copy what can be: the driver takes a microsecond to say
+/// whether a copy is done, which for every chunk would be too much.
+const STAGE_OFTEN: usize = 8;
+
 /// A run in progress.
 pub struct Run<'r> {
     pub(super) device: &'r Device,
@@ -320,6 +324,13 @@ impl<'r> Run<'r> {
         if self.in_order() {
             // What is staged of the chunks before those in the ring was waited for.
             self.seen.has_done(|| self.cut.get().start(index.saturating_sub(self.depth)));
+        }
+        if index.is_multiple_of((self.depth / STAGE_OFTEN).max(1)) {
+            // Not only when there is nothing else to do: threads that copy would have much to do at once, and then nothing.
+            let staged = self.stage_ahead(&mut self.staging.borrow_mut());
+            if let Err(error) = staged {
+                self.refuse_with(explain(self.plan, error));
+            }
         }
         if let Some(model) = self.model() {
             let begun = model.borrow_mut().begin_chunk(index);
