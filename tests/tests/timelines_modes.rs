@@ -262,7 +262,10 @@ fn kernels_that_are_timed_together() -> Result<()> {
             for span in &predicted.spans {
                 let same = |other: &&Span| (other.chunk, other.operation) == (span.chunk, span.operation);
                 let other = profiled.spans.iter().find(same).expect("it is there");
-                assert!(other.start <= other.end && span.end.abs_diff(other.end) < near, "{span:?} {other:?}");
+                assert!(
+                    other.start <= other.end && span.end.abs_diff(other.end) < near,
+                    "{span:?} {other:?}"
+                );
             }
         }
         Ok(())

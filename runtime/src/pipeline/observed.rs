@@ -35,17 +35,13 @@ impl Observed {
 
     /// `each`: a group for each stream; else one for each of the plan's and each way.
     fn of(plan: &Plan, streams: &Streams, slots: usize, spread: bool, each: bool) -> Self {
-        let mapped = is_mapped(plan);
         let mut groups = vec![[None; 2]; streams.all().len()];
         let mut group_count = 0;
         for (index, stream) in plan.streams.iter().enumerate() {
             let on_stream = |operation: &&OperationPlan| operation.stream == index;
             let copies = |to_host: bool| {
                 let mut operations = plan.operations.iter().filter(on_stream);
-                operations.any(|operation| match way(operation.kind) {
-                    Some(way) => way == to_host,
-                    None => mapped && !to_host,
-                })
+                operations.any(|operation| way(operation.kind) == Some(to_host))
             };
             let ways = [copies(false), copies(true)];
             let mut shared = [None; 2];

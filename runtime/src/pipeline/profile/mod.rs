@@ -84,7 +84,7 @@ struct Enqueued {
 struct Lane {
     /// The numbers of its last operations, as long as nothing tells when they end.
     open: Vec<usize>,
-    /// When the host began to enqueue what it is at.
+    /// When a routine began to enqueue.
     begun: Nanos,
     /// What the next operation comes after.
     after: Vec<Rc<Stamp>>,
@@ -162,14 +162,13 @@ impl Profiler {
         enqueue: impl FnOnce() -> DriverResult<()>,
     ) -> DriverResult<()> {
         if !self.goes_on(stream.number, tag, what) {
-            self.open(stream, tag)?;
+            self.settle(stream, tag)?;
         }
+        // It begins when it is enqueued, unless the call waits for it.
+        let begun = self.device.driver().is_synchronous().then(|| self.now());
         enqueue()?;
-        // It begins when it is enqueued, unless the call has waited for it.
-        if !self.device.driver().is_synchronous() {
-            self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
-        }
-        self.close(stream, tag, what);
+        let now = self.now();
+        self.enqueued.borrow_mut().add(stream.number, (tag, what), (begun.unwrap_or(now), now));
         Ok(())
     }
 
@@ -180,19 +179,21 @@ impl Profiler {
             return false;
         };
         let bytes = all.bytes(stream);
-        all.lane(stream).begun = self.now();
         self.together.goes_on((chunk, engine, bytes), (tag.chunk, what))
     }
 
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
+        self.settle(stream, tag)?;
         self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
+        Ok(())
+    }
+
+    /// Has what is on a stream tell when it ends.
+    fn settle(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
         let last = self.enqueued.borrow_mut().last(stream.number).map(|last| last.what.engine);
         let Some(engine) = last else { return Ok(()) };
-        let observer = self
-            .observed
-            .observer(stream.number, engine)
-            .filter(|_| copies(engine) || self.together.is_mapped);
+        let observer = self.observed.observer(stream.number, engine).filter(|_| copies(engine));
         let stamp = match observer {
             Some(observer) => {
                 let mark = self.mark.raw;
@@ -208,15 +209,9 @@ impl Profiler {
 
     /// It has.
     pub(super) fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
-        let enqueued = self.now();
         let mut all = self.enqueued.borrow_mut();
-        let number = all.read + all.pending.len();
-        let lane = all.lane(stream.number);
-        lane.open.push(number);
-        let (begun, after) = (lane.begun, std::mem::take(&mut lane.after));
-        let pending =
-            Pending { what, stream: stream.number, tag, begun, enqueued, after, end: None, share: None };
-        all.pending.push_back(pending);
+        let begun = all.lane(stream.number).begun;
+        all.add(stream.number, (tag, what), (begun, self.now()));
     }
 
     /// Records one of the plan's events.
@@ -230,18 +225,13 @@ impl Profiler {
         let copy = last.filter(|&engine| copies(engine));
         let observer = copy.and_then(|engine| self.observed.observer(stream.number, engine));
         let is_awaited = self.awaited.get(event.number % self.awaited.len().max(1)) == Some(&true);
-        let stamp = if copy.is_some() && (is_awaited || observer.is_some()) {
-            // SAFETY: both are live for as long as the run, which waits for the stream.
-            unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
-            match observer.filter(|_| !is_awaited) {
-                Some(observer) => self.observed(observer, event.raw, tag)?,
-                None => self.stamp()?,
-            }
-        } else {
-            // Which is waited for in place of the plan's event: one record does for both.
-            let stamp = self.noted(stream.raw, tag)?;
-            stamp.stands_in.set(true);
-            stamp
+        // Before the one that tells the time, which takes longer: others wait for this one.
+        // SAFETY: both are live for as long as the run, which waits for the stream.
+        unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
+        let stamp = match (copy, is_awaited, observer) {
+            (Some(_), true, _) => self.stamp()?,
+            (Some(_), false, Some(observer)) => self.observed(observer, event.raw, tag)?,
+            _ => self.noted(stream.raw, tag)?,
         };
         let mut all = self.enqueued.borrow_mut();
         all.ends(stream.number, &stamp);
@@ -261,11 +251,9 @@ impl Profiler {
     ) -> DriverResult<()> {
         let recorded = self.enqueued.borrow().events.get(event.number).cloned().flatten();
         let Some(stamp) = recorded else { return Ok(()) };
-        self.open(stream, tag)?;
-        let event = if stamp.stands_in.get() { stamp.event.raw } else { event.raw };
-        // SAFETY: both are live for as long as the run, which waits for the stream; the stamp is held here. What is waited for is
-        // a record, which stays though the event be recorded anew.
-        unsafe { self.device.driver().wait(stream.raw, event, tag)? };
+        self.settle(stream, tag)?;
+        // SAFETY: both are live for as long as the run, which waits for the stream.
+        unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
         if !stamp.recorded.get() {
             self.note(&stamp, stream.raw, tag)?;
             stamp.floor.replace(self.enqueued.borrow_mut().lane(stream.number).after.clone());
@@ -277,7 +265,7 @@ impl Profiler {
     /// Everything is enqueued: has each stream's last operation tell when it ends.
     pub(super) fn close_all(&self, streams: &[Stream]) -> DriverResult<()> {
         for (number, stream) in streams.iter().enumerate() {
-            self.open(Numbered { raw: stream.raw, number }, NO_OPERATION)?;
+            self.settle(Numbered { raw: stream.raw, number }, NO_OPERATION)?;
         }
         Ok(())
     }
@@ -286,8 +274,8 @@ impl Profiler {
     fn stamp(&self) -> DriverResult<Rc<Stamp>> {
         let event = self.event()?;
         let (recorded, at, floor) = (Cell::new(false), Cell::new(None), RefCell::default());
-        let (noted, before, stands_in) = (Rc::default(), RefCell::default(), Cell::new(false));
-        Ok(Rc::new(Stamp { event, recorded, stands_in, at, floor, noted, before }))
+        let (noted, before) = (Rc::default(), RefCell::default());
+        Ok(Rc::new(Stamp { event, recorded, at, floor, noted, before }))
     }
 
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
@@ -424,6 +412,16 @@ impl Enqueued {
             self.lanes.resize(stream + 1, Lane::default());
         }
         &mut self.lanes[stream]
+    }
+
+    /// Something was enqueued, at that time; the first is when the host began to.
+    fn add(&mut self, stream: usize, (tag, what): (Tag, What), (begun, enqueued): (Nanos, Nanos)) {
+        let number = self.read + self.pending.len();
+        let lane = self.lane(stream);
+        lane.open.push(number);
+        let after = std::mem::take(&mut lane.after);
+        let pending = Pending { what, stream, tag, begun, enqueued, after, end: None, share: None };
+        self.pending.push_back(pending);
     }
 
     /// What was enqueued on a stream last; `None` if it is known when that ends.

@@ -29,8 +29,6 @@ pub(super) type Noted = (Weak<Stamp>, Rc<Cell<Option<Nanos>>>);
 pub(super) struct Stamp {
     pub(super) event: Event,
     pub(super) recorded: Cell<bool>,
-    /// Whether it is waited for in place of the plan's event.
-    pub(super) stands_in: Cell<bool>,
     /// When that was, once it was asked.
     pub(super) at: Cell<Option<Nanos>>,
     /// What the stream that noted it came after: it cannot have been noted before, however early it was.

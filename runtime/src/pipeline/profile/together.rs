@@ -1,7 +1,7 @@
 //! [`Together`]: which kernels are timed several at a time, and how that time is theirs.
 //!
 //! An event between two kernels that work on the host's memory makes the second wait until what the first has written is all over
-//! the link: some 5 us, which is much of what a chunk of a MiB takes. So kernels that follow each other on a stream with nothing
+//! the link, which is much of what a chunk of a MiB takes. So kernels that follow each other on a stream with nothing
 //! between them have one event together, after so many bytes. Where there are several kernels in a chunk, each is timed by itself in one chunk
 //! of many, and shares a common time in the proportion that these have shown.
 
@@ -20,7 +20,7 @@ const SAMPLED: u64 = 16;
 /// Of which kernels the plan lets several be timed at a time.
 pub(super) struct Together {
     /// Whether kernels work on the host's memory, as engines that copy do.
-    pub(super) is_mapped: bool,
+    is_mapped: bool,
     /// From a chunk of a stream to the next; `None` if there is one kernel in a chunk, which needs no samples.
     sampled: Option<u64>,
 }
