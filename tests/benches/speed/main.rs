@@ -6,12 +6,13 @@
 //! ```
 //!
 //! Needs a CUDA device, but for `simulated`; nvcc on the path adds the C++. Sections: `simulated`, `calibration`, `link`,
-//! `pageable`, `small`, `frames`, `kernel`, `new`, `auto`, `sweep`, `timelines`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
+//! `pageable`, `files`, `small`, `frames`, `kernel`, `new`, `auto`, `sweep`, `timelines`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
 //! alternating runs.
 
 mod auto;
 mod by_hand;
 mod cpp;
+mod files;
 mod frames;
 mod measure;
 mod pipelines;
@@ -29,11 +30,12 @@ use thalweg::prelude::*;
 
 use crate::cpp::Cpp;
 
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "simulated",
     "calibration",
     "link",
     "pageable",
+    "files",
     "small",
     "frames",
     "kernel",
@@ -86,6 +88,9 @@ fn on_a_gpu(
     }
     if wanted("pageable") {
         keep("pageable", sections::pageable(&device, cpp.as_ref(), effort)?);
+    }
+    if wanted("files") {
+        keep("files", files::files(&device, effort)?);
     }
     if wanted("small") {
         keep("small", sections::small(&device, cpp.as_ref(), effort)?);
