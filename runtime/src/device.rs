@@ -1,5 +1,7 @@
 //! [`Device`]: a GPU, or the simulated device.
 
+use std::any::Any;
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,6 +68,23 @@ impl Device {
     /// refuses it; `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration).
     pub fn cuda(index: usize) -> Result<Self> {
         let device = Self { driver: cuda::Cuda::open(index)? };
+        device.take_given_calibration()?;
+        Ok(device)
+    }
+
+    /// The GPU of another library's context, a `CUcontext`, as long as `keep` is there: cudarc's `CudaContext`, say.
+    ///
+    /// Most libraries use a GPU's *primary* context, as [`cuda`](Self::cuda) does: then this is the same device, and
+    /// nothing is kept. A device of any other context has memory, streams and kernels of its own.
+    ///
+    /// # Errors
+    /// There is no CUDA driver; `context` is null or the driver refuses it; as [`cuda`](Self::cuda).
+    ///
+    /// # Safety
+    /// `context` is null or a `CUcontext` of this process, which is not destroyed before `keep` is dropped.
+    pub unsafe fn from_raw(context: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let device = Self { driver: unsafe { cuda::Cuda::of_context(context, Box::new(keep)) }? };
         device.take_given_calibration()?;
         Ok(device)
     }

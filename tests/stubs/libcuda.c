@@ -395,6 +395,13 @@ CUresult cuCtxSetCurrent(Context *context) {
     return done_quietly(code);
 }
 
+CUresult cuCtxGetDevice(CUdevice *device) {
+    begin();
+    CUresult code = ready(__func__);
+    if (!code) *device = (CUdevice)(current - contexts);
+    return done_quietly(code);
+}
+
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
     begin();
     CUresult code = ready(__func__);

@@ -64,7 +64,12 @@ impl Cuda {
         let mut device = 0;
         // SAFETY: `device` is a place for the result. The cast is exact: the driver counts devices in a C `int`.
         unsafe { api.cuDeviceGet(&mut device, index as i32) }?;
-        let context = Context::retain(api, device)?;
+        Self::with(Context::retain(api, device)?)
+    }
+
+    /// The GPU of a context.
+    pub(super) fn with(context: Context) -> Result<Self> {
+        let index = usize::try_from(context.device()).unwrap_or(0);
         let info = info::query(&context, index)?;
         let node = info::pci_address(&context).and_then(|address| Node::of_device(&address));
         let synchronous =

@@ -35,11 +35,13 @@ mod words;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 pub(crate) use cache::folder as cache_folder;
 #[doc(hidden)]
 pub use compile::{Compiled, compilations, compile_for};
+use context::{Context, Keep};
 pub(crate) use driver::Cuda;
 #[doc(hidden)]
 pub use image::kernels_in;
@@ -78,7 +80,6 @@ impl Cuda {
     /// # Errors
     /// There is no CUDA driver, no such GPU, or the driver refuses it.
     pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>> {
-        static OPEN: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
         // Held while the device is made, so that two threads do not make two of it.
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(device) = open.get(&index).and_then(Weak::upgrade) {
@@ -88,4 +89,34 @@ impl Cuda {
         open.insert(index, Arc::downgrade(&device));
         Ok(device)
     }
+
+    /// The GPU of another library's context, as long as `keep` is there: the same device as long as anyone holds it, and the GPU's
+    /// own if the context is its primary one.
+    ///
+    /// # Errors
+    /// There is no CUDA driver; it is no context, or the driver refuses it.
+    ///
+    /// # Safety
+    /// `context` is null or a context, and stays one as long as `keep` is not dropped.
+    pub(crate) unsafe fn of_context(context: *mut c_void, keep: Keep) -> Result<Arc<dyn Driver>> {
+        static LENT: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
+        let api = api::Api::get()?;
+        // SAFETY: the caller's promise.
+        let context = unsafe { Context::lent(api, context.cast(), keep) }?;
+        if context.is_primary() {
+            return Self::open(usize::try_from(context.device()).unwrap_or(0));
+        }
+        let mut lent = LENT.lock().unwrap_or_else(PoisonError::into_inner);
+        // An address may be that of another context by now: what is kept by nobody is gone.
+        let address = context.handle().addr();
+        if let Some(device) = lent.get(&address).and_then(Weak::upgrade) {
+            return Ok(device);
+        }
+        let device = Arc::new(Self::with(context)?);
+        lent.insert(address, Arc::downgrade(&device));
+        Ok(device)
+    }
 }
+
+/// The GPUs that are in use, by their index.
+static OPEN: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());

@@ -748,6 +748,21 @@ pub enum ErrorKind {
     /// A callback whose stream did not get there, because something before it has failed.
     #[error("the stream did not get here: something before it has failed")]
     NotReached,
+    /// Something of another library's on a simulated device.
+    #[error("other libraries' streams and memory are a GPU's, but this device is simulated")]
+    NotAGpu,
+    /// Memory of another library that cannot be a buffer.
+    #[error(
+        "{len} elements of {element} bytes cannot be at {address:#x}: it is not aligned for them, or they go beyond memory"
+    )]
+    Address {
+        /// Of the first.
+        address: u64,
+        /// How many.
+        len: usize,
+        /// Bytes of one.
+        element: usize,
+    },
     /// Memory that a run, or a copy that is waited for, has at this moment.
     #[error("a run has this memory: it can be used by streams again when the run is over")]
     HeldByRun,

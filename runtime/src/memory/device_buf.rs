@@ -1,5 +1,6 @@
 //! [`DeviceBuf`]: device memory that the user owns.
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -101,6 +102,47 @@ impl<T: Pod> DeviceBuf<T> {
         Ok(data)
     }
 
+    /// Memory that another library has on the same GPU, as long as `keep` is there: an `Arc` of its buffer, say.
+    ///
+    /// What is known of it is what goes through this crate. Where the other library enqueues work on it, order that: with its stream as
+    /// [`Stream::from_raw`](crate::Stream::from_raw), and [`note_write`](crate::Stream::note_write) or
+    /// [`note_read`](crate::Stream::note_read).
+    ///
+    /// # Errors
+    /// The device is simulated ([`ErrorKind::NotAGpu`]); the address is not aligned for the elements; there are more bytes than can be
+    /// addressed.
+    ///
+    /// # Safety
+    /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped. Nobody accesses them while
+    /// what goes through this buffer does, unless both only read.
+    pub unsafe fn from_raw(
+        device: &Device,
+        address: u64,
+        len: usize,
+        keep: impl Any + Send + Sync,
+    ) -> Result<Self> {
+        if device.is_simulated() {
+            return Err(ErrorKind::NotAGpu.into());
+        }
+        let ptr = DevicePtr(address);
+        // Fills write words of up to 4 bytes.
+        let word = [4, 2, 1].into_iter().find(|word| size_of::<T>().is_multiple_of(*word)).unwrap_or(1);
+        let bytes = len.checked_mul(size_of::<T>());
+        let fits = bytes.filter(|&bytes| address.checked_add(bytes as u64).is_some());
+        let is_aligned = ptr.is_aligned::<T>() && address.is_multiple_of(word as u64);
+        let Some(bytes) = fits.filter(|_| is_aligned) else {
+            return Err(ErrorKind::Address { address, len, element: size_of::<T>() }.into());
+        };
+        let core = DeviceCore::of(DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)), bytes);
+        Ok(Self { core: Arc::new(core), len, elements: PhantomData })
+    }
+
+    /// Where it begins in the device's memory, a `CUdeviceptr`, for other libraries. What they enqueue with it is not known here: see
+    /// [`from_raw`](Self::from_raw).
+    pub fn address(&self) -> u64 {
+        self.core.ptr().0
+    }
+
     /// In elements.
     pub fn len(&self) -> usize {
         self.len
@@ -184,9 +226,13 @@ pub(crate) struct DeviceCore {
 
 impl DeviceCore {
     fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
-        let memory = ManuallyDrop::new(DeviceMemory::new(device, bytes)?);
+        Ok(Self::of(DeviceMemory::new(device, bytes)?, bytes))
+    }
+
+    fn of(memory: DeviceMemory, bytes: usize) -> Self {
         let (uses, tracked) = (Uses::default(), OnceLock::new());
-        Ok(Self { memory, bytes, poisoned: AtomicBool::new(false), uses, tracked })
+        let memory = ManuallyDrop::new(memory);
+        Self { memory, bytes, poisoned: AtomicBool::new(false), uses, tracked }
     }
 
     /// Its address, by which its device knows it from now on.

@@ -1,6 +1,8 @@
 //! [`StreamCore`]: a driver's stream, and what is known of the operations on it.
 
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +17,7 @@ use crate::device::Device;
 use crate::driver::{Driver, DriverResult, RawStream};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::plan::Priority;
+use crate::unwind::contain;
 
 /// What kind of stream it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +30,14 @@ pub(super) enum Kind {
     Null,
     /// The default stream of one thread. It is a blocking one.
     PerThread(ThreadId),
+    /// Another library's. What it has to do with the null stream is not known.
+    Lent,
 }
 
 impl Kind {
     /// Whether it and the null stream wait for each other.
-    fn is_legacy(self) -> bool {
-        self != Self::NonBlocking
+    pub(super) fn is_legacy(self) -> bool {
+        matches!(self, Self::Blocking | Self::Null | Self::PerThread(_))
     }
 }
 
@@ -48,6 +53,17 @@ pub(crate) struct StreamCore {
     /// What went wrong while somebody else waited.
     unreported: Mutex<Option<Error>>,
     pub(super) callbacks: Arc<Outstanding>,
+    /// What keeps a stream that somebody has lent.
+    lent: Option<Keep>,
+}
+
+/// What keeps something of another library's.
+pub(super) struct Keep(#[allow(dead_code, reason = "it is kept")] pub(super) Box<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keep")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -86,7 +102,18 @@ impl StreamCore {
             Kind::Blocking => driver.create_blocking_stream(level)?,
             Kind::Null => driver.null_stream()?,
             Kind::PerThread(_) => driver.per_thread_stream()?,
+            // That comes with its handle.
+            Kind::Lent => return Err(ErrorKind::Skipped.into()),
         };
+        Ok(Self::of(device, (kind, level), raw, None))
+    }
+
+    /// Another library's stream.
+    pub(super) fn lent(device: &Device, raw: RawStream, keep: Keep) -> Arc<Self> {
+        Self::of(device, (Kind::Lent, 0), raw, Some(keep))
+    }
+
+    fn of(device: &Device, (kind, level): (Kind, i32), raw: RawStream, lent: Option<Keep>) -> Arc<Self> {
         let core = Arc::new(Self {
             device: device.clone(),
             raw,
@@ -96,9 +123,10 @@ impl StreamCore {
             state: Mutex::default(),
             unreported: Mutex::default(),
             callbacks: Arc::default(),
+            lent,
         });
-        driver.registry().add_stream(&core);
-        Ok(core)
+        device.driver().registry().add_stream(&core);
+        core
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -299,6 +327,20 @@ impl StreamCore {
         Ok(done)
     }
 
+    /// Notes that what others have enqueued here so far uses this memory.
+    pub(super) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
+        self.check_thread()?;
+        let mut state = self.state();
+        state.enqueued += 1;
+        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
+        let new = Use { progress, number: state.enqueued, stream, caller, write: used.write };
+        let noted = used.memory.uses().note(used.bytes.clone(), &new, (&state.clock, &state.clock), checked);
+        noted.map_err(|refused| match refused {
+            Refused::Race(earlier) => race(&earlier, (caller, used.write)),
+            Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
+        })
+    }
+
     /// Notes that the operation enqueued last is a use of something that is no memory.
     pub(super) fn note_last(self: &Arc<Self>, uses: &Uses, caller: Caller) {
         let state = self.state();
@@ -330,8 +372,9 @@ impl Drop for StreamCore {
         let is_own = match self.kind {
             Kind::NonBlocking | Kind::Blocking => true,
             Kind::PerThread(_) => driver.info().simulated,
-            Kind::Null => false,
+            Kind::Null | Kind::Lent => false,
         };
+        let lent = self.lent.take();
         let (raw, is_of_a_thread) = (self.raw, matches!(self.kind, Kind::PerThread(_)));
         let end = move |driver: &dyn Driver| {
             let wait = || match is_of_a_thread {
@@ -351,6 +394,7 @@ impl Drop for StreamCore {
                     let _ = unsafe { driver.destroy_stream(raw) };
                 }
             }
+            contain(|| drop(lent));
         };
         if driver.may_wait().is_ok() {
             return end(driver);

@@ -85,7 +85,7 @@ impl Registry {
 
     /// Those that the null stream waits for, and that itself.
     pub(super) fn legacy_streams(&self) -> Vec<Arc<StreamCore>> {
-        self.streams_of(|kind| kind != Kind::NonBlocking)
+        self.streams_of(Kind::is_legacy)
     }
 
     /// The only stream of its kind, which `make` makes.

@@ -1,5 +1,7 @@
 //! [`Stream`]: a stream in the user's own hands.
 
+use std::any::Any;
+use std::ffi::c_void;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -7,13 +9,13 @@ use std::thread;
 
 use bytemuck::Pod;
 
-use super::core::{Kind, StreamCore, Used, caller};
+use super::core::{Keep, Kind, StreamCore, Used, caller};
 use super::event::Event;
 use super::memory::{FromDevice, FromHost, ToDevice, ToHost};
 use super::operation::Operation;
 use super::uses::Caller;
 use crate::device::Device;
-use crate::driver::{Rows, RowsBetween};
+use crate::driver::{RawStream, Rows, RowsBetween};
 use crate::error::{ErrorKind, Result};
 use crate::plan::Priority;
 
@@ -78,6 +80,55 @@ impl Stream {
     fn shared(device: &Device, kind: Kind) -> Result<Self> {
         let make = || StreamCore::new(device, kind, Priority::Default);
         device.driver().registry().only(kind, make).map(Self::of)
+    }
+
+    /// A stream of another library's on the same GPU, as long as `keep` is there: cudarc's `CudaStream`, PyTorch's current stream.
+    ///
+    /// What that library enqueues on it is not known here, but for the order that the stream itself gives: [`record`](Self::record),
+    /// [`wait`](Self::wait) and [`wait_stream`](Self::wait_stream) order it with other streams. That it uses a buffer of this crate's,
+    /// [`note_read`](Self::note_read) and [`note_write`](Self::note_write) say. The stream is waited for when the last handle is
+    /// dropped, and not destroyed.
+    ///
+    /// # Errors
+    /// The device is simulated ([`ErrorKind::NotAGpu`]).
+    ///
+    /// # Safety
+    /// `raw` is a `CUstream` of the device's primary context, which is the one that CUDA's runtime and cudarc use. It is there as long as
+    /// `keep` is not dropped.
+    pub unsafe fn from_raw(device: &Device, raw: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
+        if device.is_simulated() {
+            return Err(ErrorKind::NotAGpu.into());
+        }
+        let raw = RawStream(raw.expose_provenance() as u64);
+        Ok(Self::of(StreamCore::lent(device, raw, Keep(Box::new(keep)))))
+    }
+
+    /// The stream as a `CUstream`, for other libraries; `None` on the simulated device. What they enqueue on it is in the stream's
+    /// order, and nothing else is known of it: see [`note_write`](Self::note_write).
+    pub fn raw(&self) -> Option<*mut c_void> {
+        let raw = std::ptr::with_exposed_provenance_mut(self.core.raw.0 as usize);
+        (!self.device().is_simulated()).then_some(raw)
+    }
+
+    /// Says that what other libraries have enqueued here so far reads a buffer. It is waited for as any operation here is: before the
+    /// buffer is freed, and by what would write it.
+    ///
+    /// # Errors
+    /// Nothing orders it with an earlier operation that writes the buffer ([`ErrorKind::Race`]).
+    #[track_caller]
+    pub fn note_read<T: Pod>(&self, buffer: impl FromDevice<T>) -> Result<()> {
+        let used = buffer.part().used::<T>(self.device(), false)?;
+        self.core.note_others(caller("another library"), &used, self.checked)
+    }
+
+    /// Says that what other libraries have enqueued here so far writes a buffer, and may read it.
+    ///
+    /// # Errors
+    /// Nothing orders it with an earlier operation on the buffer ([`ErrorKind::Race`]).
+    #[track_caller]
+    pub fn note_write<T: Pod>(&self, buffer: impl ToDevice<T>) -> Result<()> {
+        let used = buffer.part().used::<T>(self.device(), true)?;
+        self.core.note_others(caller("another library"), &used, self.checked)
     }
 
     fn of(core: Arc<StreamCore>) -> Self {

@@ -10,6 +10,8 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{SAXPY, SOURCE, TAG, kernel, launch};
+use crate::cuda::api::Api;
+use crate::cuda::context::Context;
 use crate::cuda::{Cuda, device_count};
 use crate::driver::{DriverResult, RawStream};
 use crate::error::ErrorKind;
@@ -196,6 +198,24 @@ cuDevicePrimaryCtxRetain 1
 cuDevicePrimaryCtxRelease 1
 ";
     assert_eq!(calls, expected);
+}
+
+#[test]
+fn a_primary_context_is_its_gpu() {
+    let calls = recorded("a_primary_context_is_its_gpu", &[], &[], || {
+        let primary = Context::retain(Api::get().expect("a driver"), 0).expect("a context");
+        let (device, kept) = (Cuda::open(0).expect("a device"), Arc::new(()));
+        // SAFETY: it is a context as long as `primary` is there.
+        let same = unsafe { Cuda::of_context(primary.handle().cast(), Box::new(Arc::clone(&kept))) };
+        assert!(Arc::ptr_eq(&device, &same.expect("a device")));
+        assert_eq!(Arc::strong_count(&kept), 1);
+        // SAFETY: null is allowed.
+        let error = unsafe { Cuda::of_context(ptr::null_mut(), Box::new(())) }.expect_err("no context");
+        assert!(error.to_string().contains("CUDA_ERROR_INVALID_CONTEXT"), "{error}");
+    });
+    let Some(calls) = calls else { return };
+    let of_contexts = |name: &str| calls.lines().filter(|line| line.starts_with(name)).count();
+    assert_eq!(of_contexts("cuDevicePrimaryCtxRetain"), of_contexts("cuDevicePrimaryCtxRelease"), "{calls}");
 }
 
 #[test]
