@@ -16,8 +16,8 @@ fn copy(device: &Device, from: &Path, to: &Path) -> std::result::Result<(), Box<
     to.set_len(from.metadata()?.len())?;
     // SAFETY: nobody else changes or shortens these files while they are mapped.
     let (x, mut z) = unsafe { (Mmap::map(&from)?, MmapMut::map_mut(&to)?) };
-    let x: &[f32] = bytemuck::try_cast_slice(&x)?;
-    let z: &mut [f32] = bytemuck::try_cast_slice_mut(&mut z)?;
+    let x: &[f32] = bytemuck::try_cast_slice(&x).map_err(|error| error.to_string())?;
+    let z: &mut [f32] = bytemuck::try_cast_slice_mut(&mut z).map_err(|error| error.to_string())?;
     Through::<f32>::new(device)?.run(4, x, z)?;
     Ok(())
 }
@@ -34,7 +34,7 @@ fn a_file_through_the_device() {
     // A file that is no whole number of them is an error, no panic.
     std::fs::write(&from, [0; 7]).unwrap();
     let error = copy(&device, &from, &odd).unwrap_err();
-    assert!(error.downcast_ref::<bytemuck::PodCastError>().is_some(), "{error}");
+    assert!(error.to_string().contains("OutputSliceWouldHaveSlop"), "{error}");
     std::fs::write(&from, []).unwrap();
     copy(&device, &from, &nothing).unwrap();
     assert_eq!(std::fs::read(&nothing).unwrap(), []);

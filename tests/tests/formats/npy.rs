@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, Write};
 
+use thalweg::half::f16;
 use thalweg::prelude::*;
 use thalweg::{Scalar, Streamed};
 
@@ -11,8 +12,8 @@ use super::{CHUNKS, Number, Small, bytes, for_each_number, opened, refused, refu
 fn file(version: u8, header: &str, data: usize) -> Vec<u8> {
     let mut file = b"\x93NUMPY".to_vec();
     file.extend([version, 0]);
-    let length = header.len() as u32;
-    file.extend(if version == 1 { &length.to_le_bytes()[..2] } else { &length.to_le_bytes() });
+    let length = (header.len() as u32).to_le_bytes();
+    file.extend(&length[..if version == 1 { 2 } else { 4 }]);
     file.extend(header.as_bytes());
     file.resize(file.len() + data, 0);
     file

@@ -10,6 +10,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use thalweg::half::f16;
 use thalweg::prelude::*;
 use thalweg::{Scalar, Streamed};
 
@@ -93,7 +94,7 @@ fn every_bit() {
     both(&[u64::MIN, u64::MAX, 1 << 63]);
     both(&[f32::NAN, -0.0, f32::INFINITY, f32::from_bits(0xffc0_1234), f32::MIN_POSITIVE / 2.0]);
     both(&[f64::NAN, -0.0, f64::NEG_INFINITY]);
-    both(&[thalweg::half::f16::NAN, thalweg::half::f16::NEG_ZERO]);
+    both(&[f16::NAN, f16::NEG_ZERO]);
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn other_columns() {
     assert!(said.contains("zstd"), "{said}");
 }
 
-fn opened_column<T: Scalar>(file: &str, column: &str) -> Streamed<thalweg::source::ParquetReader<File, T>> {
+fn opened_column<T: Scalar>(file: &str, column: &str) -> Streamed<source::ParquetReader<File, T>> {
     source::parquet(opened(file), column)
 }
 
