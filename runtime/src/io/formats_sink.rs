@@ -77,7 +77,7 @@ where
     parquet_with(file, column, super::parquet::properties())
 }
 
-/// As [`parquet`], with other row groups, pages, compression: of the `properties` all but the number of bytes in a row group.
+/// As [`parquet()`], with other row groups, pages, compression: of the `properties` all but the number of bytes in a row group.
 #[cfg(feature = "parquet")]
 pub fn parquet_with<W, T>(
     file: W,

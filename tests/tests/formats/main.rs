@@ -2,6 +2,7 @@
 //! is written for them, every refusal, files that are damaged, disks that are full.
 
 mod arrow;
+mod bounded;
 mod mapped;
 mod npy;
 mod parquet;
@@ -22,6 +23,7 @@ stream_pipeline! {
         input x: [T];
         output z: [T];
         chunk c = len;
+        depth = 3;
         stage there { copy x -> dx; }
         stage back { copy dx -> z; }
     }
@@ -82,6 +84,26 @@ fn refuses<T: Pod + Send + Sync>(
     let error = through(len, source::batches([x]), z).expect_err("the sink fails");
     let ErrorKind::Sink { host: "z", error: of } = error.kind() else { panic!("{error}") };
     (of.kind(), of.to_string(), error.place().chunk)
+}
+
+/// From NumPy's file by Arrow's arrays and a file of Parquet to NumPy's.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn on_a_gpu() {
+    let device = Device::cuda(0).expect("a GPU");
+    let mut pipeline = Through::<f32>::new(&device).expect("a pipeline");
+    for len in CHUNKS {
+        let (mut arrays, mut numpy) = (Vec::new(), io::Cursor::new(Vec::new()));
+        let each = sink::arrays(|array: arrow_array::Float32Array| {
+            arrays.push(array);
+            Ok(())
+        });
+        pipeline.run(len, source::npy(opened("f4.npy")), each).expect("arrays");
+        let mut file = tempfile::tempfile().expect("a file");
+        pipeline.run(len, source::arrays(&arrays), sink::parquet(&mut file, "z")).expect("a file");
+        pipeline.run(len, source::parquet(file, "z"), sink::npy(&mut numpy)).expect("a file");
+        assert_eq!(numpy.into_inner(), bytes("f4.npy"));
+    }
 }
 
 /// A number that the fixtures hold: `i * i / 4 - 5`, without a sign where it has none.
