@@ -33,12 +33,15 @@ stream_pipeline! {
     }
 }
 
+/// A run that gives its batch's number and results.
+type Submitted = Job<(usize, Vec<f32>)>;
+
 /// What callbacks need to submit a batch.
 struct Queue {
     /// Pipelines that nobody runs, from one batch to the next.
     idle: Mutex<Vec<Batch>>,
     device: Device,
-    submitted: Mutex<Sender<Job<(usize, Vec<f32>)>>>,
+    submitted: Mutex<Sender<Submitted>>,
 }
 
 impl Queue {
