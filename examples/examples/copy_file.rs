@@ -1,14 +1,17 @@
 //! Two recordings mixed into a third, from disk to disk: none of them is in memory as a whole.
 //!
 //! ```text
-//! cargo run --release --example copy_file [-- VOICE MUSIC MIX]
+//! cargo run --release --example copy_file [-- VOICE MUSIC MIX | -- --samples N] [--peak]
 //! ```
 //!
-//! The files hold samples, `f32` in this machine's byte order. Without arguments they are made up.
+//! The files hold samples, `f32` in this machine's byte order. Without names they are made up, half a minute long or `N` samples.
+//! With `--peak` it says in the end how much memory it took.
 
 use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use lexopt::ValueExt;
 use thalweg::bytemuck;
 // ANCHOR: program
 use thalweg::prelude::*;
@@ -42,30 +45,76 @@ fn mix(
 // ANCHOR_END: program
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let (mut samples, mut peak, mut given) = (30 * 44_100, false, Vec::new());
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            lexopt::Arg::Long("samples") => samples = parser.value()?.parse_with(str::parse)?,
+            lexopt::Arg::Long("peak") => peak = true,
+            lexopt::Arg::Value(path) => given.push(PathBuf::from(path)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
     let device = Device::open()?;
     let folder = tempfile::tempdir()?;
-    let given: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let files = match <[PathBuf; 3]>::try_from(given) {
         Ok(files) => files,
-        Err(_) => made_up(folder.path())?,
+        Err(none) if none.is_empty() => made_up(folder.path(), samples)?,
+        Err(_) => return Err("expected three files, or none".into()),
     };
-    let report = mix(&device, files.each_ref().map(PathBuf::as_path))?;
+    let files = files.each_ref().map(PathBuf::as_path);
+    let report = mix(&device, files)?;
     println!("{report}");
 
-    let samples = |path: &Path| fs::read(path).map(|bytes| bytemuck::pod_collect_to_vec::<u8, f32>(&bytes));
-    let [voice, music, mix] = [samples(&files[0])?, samples(&files[1])?, samples(&files[2])?];
-    let right =
-        mix.iter().zip(music.iter().zip(&voice)).all(|(mix, (music, voice))| *mix == music + 0.5 * voice);
-    println!("{} samples mixed, {}", mix.len(), if right { "each of them right" } else { "and not right" });
+    let (samples, right) = compared(files)?;
+    println!("{samples} samples mixed, {}", if right { "each of them right" } else { "and not right" });
+    if peak {
+        // As Linux counts them: what was in memory at once, and the addresses that there were.
+        for line in fs::read_to_string("/proc/self/status")?.lines() {
+            if line.starts_with("VmHWM") || line.starts_with("VmPeak") {
+                println!("{line}");
+            }
+        }
+    }
     if right { Ok(()) } else { Err("a sample is not what it should be".into()) }
 }
 
-/// Half a minute of each, and the name of a file for the mix.
-fn made_up(folder: &Path) -> std::io::Result<[PathBuf; 3]> {
+/// How many samples of the mix there are, and whether each is what it should be.
+fn compared([voice, music, mix]: [&Path; 3]) -> io::Result<(usize, bool)> {
+    let mut files = [File::open(voice)?, File::open(music)?, File::open(mix)?];
+    let mut pieces = [(); 3].map(|()| vec![0.0_f32; 1 << 14]);
+    let (mut samples, mut right) = (0, true);
+    loop {
+        let mut lens = [0; 3];
+        for ((len, file), piece) in lens.iter_mut().zip(&mut files).zip(&mut pieces) {
+            *len = read(file, piece)?;
+        }
+        let len = lens[2];
+        right &= lens == [len; 3] && (0..len).all(|i| pieces[2][i] == pieces[1][i] + 0.5 * pieces[0][i]);
+        samples += len;
+        if len == 0 || !right {
+            return Ok((samples, right));
+        }
+    }
+}
+
+/// Fills the samples as far as the file goes.
+fn read(file: &mut File, samples: &mut [f32]) -> io::Result<usize> {
+    let mut bytes = bytemuck::cast_slice_mut::<f32, u8>(samples);
+    let room = bytes.len() as u64;
+    Ok(io::copy(&mut file.take(room), &mut bytes)? as usize / size_of::<f32>())
+}
+
+/// So many samples of each, and the name of a file for the mix.
+fn made_up(folder: &Path, samples: usize) -> io::Result<[PathBuf; 3]> {
     let files = ["voice.f32", "music.f32", "mix.f32"].map(|name| folder.join(name));
     for (file, period) in files.iter().zip([441_u16, 100]) {
-        let samples = (0..30 * 44_100_u32).map(|i| f32::from((i % u32::from(period)) as u16) / 512.0);
-        fs::write(file, bytemuck::cast_slice(&samples.collect::<Vec<f32>>()))?;
+        let mut file = io::BufWriter::new(File::create(file)?);
+        let tone: Vec<f32> = (0..period).map(|i| f32::from(i) / 512.0).collect();
+        for left in (1..=samples).rev().step_by(tone.len()) {
+            file.write_all(bytemuck::cast_slice(&tone[..left.min(tone.len())]))?;
+        }
+        file.flush()?;
     }
     Ok(files)
 }

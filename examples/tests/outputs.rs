@@ -81,6 +81,52 @@ fn copy_file() {
     check("copy_file", &[]);
 }
 
+/// From disk to disk, with less room than any of the files takes.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_larger_than_memory() {
+    let peak = |samples: usize, limit: Option<u64>| -> [u64; 2] {
+        let copy = command("copy_file", &[]);
+        let limited = limit.map_or(String::new(), |kib| format!("ulimit -v {kib} && "));
+        let Output { status, stdout, stderr } = Command::new("bash")
+            .args(["-c", &format!("{limited}exec \"$0\" --peak --samples {samples}")])
+            .arg(copy.get_program())
+            .env("THALWEG_DEVICE", "sim")
+            // A heap for each thread would take 64 MiB of addresses, with nothing in them.
+            .env("MALLOC_ARENA_MAX", "1")
+            .output()
+            .expect("bash");
+        let text = String::from_utf8_lossy(&stdout);
+        assert!(status.success(), "{text}{}", String::from_utf8_lossy(&stderr));
+        assert!(text.contains(&format!("{samples} samples mixed, each of them right")), "{text}");
+        ["VmPeak:", "VmHWM:"].map(|name| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("a peak");
+            line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
+        })
+    };
+    const MIB: u64 = 1 << 10;
+    let [addresses, memory] = peak(1 << 18, None);
+    // Each of the three files has 128 MiB, and this run 16 MiB more than one on files of 1 MiB.
+    let [more_addresses, more_memory] = peak(1 << 25, Some(addresses + 16 * MIB));
+    assert!(more_addresses <= addresses + 16 * MIB, "{more_addresses} KiB, and {addresses}");
+    assert!(more_memory <= memory + 16 * MIB, "{more_memory} KiB, and {memory}");
+}
+
+#[test]
+fn parquet_columns() {
+    check("parquet_columns", &[]);
+}
+
+#[test]
+fn tokio_job() {
+    check("tokio_job", &[]);
+}
+
+#[test]
+fn next_batch() {
+    check("next_batch", &[]);
+}
+
 #[test]
 fn out_of_core_gemm() {
     check("out_of_core_gemm", &["300", "1"]);

@@ -70,6 +70,13 @@
 //! | `curand` | the module `curand`: random numbers | cuRAND | |
 //! | `cudnn` | the module `cudnn`: layers of neural networks | cuDNN 8 or 9 | |
 //!
+//! Data of other programs as [sources and sinks](source), off by default too (NumPy's `.npy` files need no feature):
+//!
+//! | feature | gives | by |
+//! | --- | --- | --- |
+//! | `arrow` | `source::arrow`, `source::arrays`, `source::values`, `sink::arrow`, `sink::arrays`: Arrow's record batches and arrays | `arrow-array` 60 |
+//! | `parquet` | `source::parquet`, `sink::parquet`: columns of Parquet files | `parquet` 60 |
+//!
 //! What shows a run, off by default too:
 //!
 //! | feature | gives |
@@ -138,7 +145,7 @@ pub use explore::explore;
 pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
-pub use io::{Sink, Source, Streamed, sink, source};
+pub use io::{Scalar, Sink, Source, Streamed, sink, source};
 pub use job::{Cancel, Job, Scope, ScopedJob, scope, spawn};
 pub use kernel::{Grid, Thread, blocks};
 pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};

@@ -1,6 +1,14 @@
 //! Sources and sinks: host arguments that are read or written chunk by chunk while a run goes on.
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod bytes;
+mod formats_sink;
+mod formats_source;
+mod npy;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod scalar;
 pub mod sink;
 pub mod source;
 
@@ -11,6 +19,7 @@ use bytemuck::Pod;
 
 use crate::memory::{HostSource, Input, Output};
 use crate::pipeline::Chunk;
+pub use scalar::Scalar;
 pub use sink::Sink;
 pub use source::Source;
 

@@ -8,6 +8,9 @@
 //! | --- | --- |
 //! | [`write()`] | a file, a pipe, a socket: whatever is [`Write`] |
 //! | [`channel`], [`sync_channel`] | a channel, a `Vec` for each chunk |
+//! | [`npy()`] | NumPy's `.npy` files |
+//! | `arrow`, `arrays` | a function, with Arrow's record batches or arrays (feature `arrow`) |
+//! | `parquet` | a Parquet file of one column (feature `parquet`) |
 //! | [`extend`] | a `Vec` |
 //! | [`for_each`] | a function |
 //! | [`Streamed`] | a [`Sink`] of your own |
@@ -19,7 +22,13 @@ use std::sync::mpsc::{SendError, Sender, SyncSender};
 use bytemuck::Pod;
 
 use super::Streamed;
+#[cfg(feature = "arrow")]
+pub use super::arrow::{EachArray, EachBatch};
 pub use super::bytes::Writer;
+pub use super::formats_sink::*;
+pub use super::npy::NpyWriter;
+#[cfg(feature = "parquet")]
+pub use super::parquet::ParquetWriter;
 use crate::pipeline::Chunk;
 
 /// Host data that is written chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.

@@ -8,6 +8,9 @@
 //! | [`read`] | the bytes of a file, a pipe, a socket: whatever is [`Read`] |
 //! | [`iter`] | elements, one by one |
 //! | [`batches`], [`channel`] | `Vec`s or slices of any length |
+//! | [`npy()`] | NumPy's `.npy` files |
+//! | `arrow`, `arrays` | Arrow's record batches and arrays (feature `arrow`) |
+//! | `parquet` | a column of a Parquet file (feature `parquet`) |
 //! | [`from_fn`] | what a function puts into each chunk's slot |
 //! | [`Streamed`] | a [`Source`] of your own |
 //!
@@ -20,7 +23,13 @@ use std::sync::mpsc::Receiver;
 use bytemuck::Pod;
 
 use super::Streamed;
+#[cfg(feature = "arrow")]
+pub use super::arrow::{Arrays, Batch};
 pub use super::bytes::Reader;
+pub use super::formats_source::*;
+pub use super::npy::NpyReader;
+#[cfg(feature = "parquet")]
+pub use super::parquet::ParquetReader;
 use crate::pipeline::Chunk;
 
 /// Host data that is read chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.

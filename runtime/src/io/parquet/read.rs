@@ -1,0 +1,151 @@
+//! One column of a Parquet file, row group by row group.
+
+use std::io::{self, ErrorKind};
+
+use parquet::basic::ConvertedType;
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::DataType;
+use parquet::file::reader::{ChunkReader, FileReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::super::{Scalar, Source};
+use super::{failed, numbers};
+use crate::pipeline::Chunk;
+
+/// Values that are decoded at a time.
+const BATCH: usize = 1 << 14;
+
+/// What [`source::parquet`](crate::source::parquet) gives.
+pub struct ParquetReader<R, T: Scalar> {
+    /// Until it is opened.
+    file: Option<R>,
+    column: String,
+    open: Option<Column<T>>,
+}
+
+struct Column<T: Scalar> {
+    /// Of each row group that has not begun, in order.
+    groups: Box<dyn Iterator<Item = io::Result<Group<T>>> + Send>,
+    current: Option<Group<T>>,
+    /// The level of what is no null; 0 where none can be.
+    present: i16,
+    values: Vec<<T::Stored as DataType>::T>,
+    levels: Vec<i16>,
+    /// Read so far.
+    rows: u64,
+}
+
+/// One row group's part of the column.
+struct Group<T: Scalar> {
+    reader: ColumnReaderImpl<T::Stored>,
+    /// The rows that are left, by the file's metadata.
+    left: u64,
+}
+
+impl<R: ChunkReader + 'static, T: Scalar> ParquetReader<R, T> {
+    pub(in super::super) fn new(file: R, column: String) -> Self {
+        Self { file: Some(file), column, open: None }
+    }
+
+    fn open(file: R, name: &str) -> io::Result<Column<T>> {
+        let file = SerializedFileReader::new(file).map_err(failed)?;
+        let schema = file.metadata().file_metadata().schema_descr();
+        let index = schema.columns().iter().position(|column| column.path().string() == name);
+        let Some(index) = index else {
+            let names: Vec<_> =
+                schema.columns().iter().map(|column| format!("`{}`", column.path())).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let message = format!("there is no column `{name}`, but {}", names.replace('"', ""));
+            return Err(io::Error::new(ErrorKind::NotFound, message));
+        };
+        let column = schema.column(index);
+        check::<T>(&column, name)?;
+        let present = column.max_def_level();
+        let groups = (0..file.num_row_groups()).map(move |group| {
+            let group = file.get_row_group(group).map_err(failed)?;
+            let left = u64::try_from(group.metadata().num_rows()).unwrap_or_default();
+            let reader = get_typed_column_reader(group.get_column_reader(index).map_err(failed)?);
+            Ok(Group { reader, left })
+        });
+        let (values, levels) = (Vec::new(), Vec::new());
+        Ok(Column { groups: Box::new(groups), current: None, present, values, levels, rows: 0 })
+    }
+}
+
+fn check<T: Scalar>(column: &ColumnDescriptor, name: &str) -> io::Result<()> {
+    let invalid = |message| Err(io::Error::new(ErrorKind::InvalidData, message));
+    if column.max_rep_level() > 0 {
+        return invalid(format!("column `{name}` holds lists, not one number a row"));
+    }
+    match numbers(column) {
+        Some(numbers) if numbers == T::NAME => Ok(()),
+        Some(numbers) => invalid(format!("column `{name}` holds `{numbers}`, not `{}`", T::NAME)),
+        None => {
+            let stored = column.physical_type();
+            let kind = match column.converted_type() {
+                ConvertedType::NONE => format!("`{stored}`"),
+                kind => format!("`{stored}` ({kind})"),
+            };
+            invalid(format!("column `{name}` holds {kind}, not `{}`", T::NAME))
+        }
+    }
+}
+
+impl<T: Scalar> Column<T> {
+    fn read(&mut self, name: &str, slot: &mut [T]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < slot.len() {
+            let Some(group) = &mut self.current else {
+                match self.groups.next() {
+                    Some(group) => self.current = Some(group?),
+                    None => break,
+                }
+                continue;
+            };
+            if group.left == 0 {
+                self.current = None;
+                continue;
+            }
+            let left = usize::try_from(group.left).unwrap_or(usize::MAX);
+            let wanted = (slot.len() - filled).min(left).min(BATCH);
+            self.values.clear();
+            self.levels.clear();
+            let levels = (self.present > 0).then_some(&mut self.levels);
+            let (rows, ..) =
+                group.reader.read_records(wanted, levels, None, &mut self.values).map_err(failed)?;
+            if let Some(null) = self.levels.iter().position(|&level| level < self.present) {
+                let message = format!("row {} of column `{name}` is null", self.rows + null as u64);
+                return Err(io::Error::new(ErrorKind::InvalidData, message));
+            }
+            if rows == 0 || rows != self.values.len() || rows > wanted {
+                let message = format!("column `{name}` ended at row {}, within a row group", self.rows);
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
+            }
+            for (to, from) in slot[filled..].iter_mut().zip(&self.values) {
+                *to = T::loaded(from);
+            }
+            (filled, group.left, self.rows) =
+                (filled + rows, group.left - rows as u64, self.rows + rows as u64);
+        }
+        Ok(filled)
+    }
+}
+
+impl<R: ChunkReader + 'static, T: Scalar> Source<T> for ParquetReader<R, T> {
+    fn read(&mut self, _: Chunk, slot: &mut [T]) -> io::Result<usize> {
+        if let Some(file) = self.file.take() {
+            self.open = Some(Self::open(file, &self.column)?);
+        }
+        match &mut self.open {
+            Some(open) => open.read(&self.column, slot),
+            None => Err(io::Error::new(ErrorKind::InvalidInput, "the file could not be opened before")),
+        }
+    }
+}
+
+impl<R, T: Scalar> std::fmt::Debug for ParquetReader<R, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParquetReader").field("column", &self.column).finish_non_exhaustive()
+    }
+}
