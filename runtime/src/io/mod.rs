@@ -11,6 +11,7 @@ use bytemuck::Pod;
 
 use crate::memory::{HostSource, Input, Output};
 use crate::pipeline::Chunk;
+use crate::session::Attached;
 pub use sink::Sink;
 pub use source::Source;
 
@@ -68,6 +69,16 @@ pub struct Streamed<S>(pub S);
 pub(crate) enum Feed<'a> {
     Source(Box<dyn AnySource + 'a>),
     Sink(Box<dyn AnySink + 'a>),
+    /// A caller in place of a source.
+    Pushed(Attached),
+    /// A caller in place of a sink.
+    Pulled(Attached),
+}
+
+impl Feed<'_> {
+    pub(crate) fn is_sink(&self) -> bool {
+        matches!(self, Feed::Sink(_) | Feed::Pulled(_))
+    }
 }
 
 /// A source of elements of some type.

@@ -67,6 +67,11 @@ impl Task {
 pub(super) static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
+/// What to do between two looks at something that another thread is about to change.
+pub(crate) fn let_a_moment_pass() {
+    if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
+}
+
 /// For devices that are as near to one core as to another.
 static ANYWHERE: LazyLock<&'static Workers> = LazyLock::new(|| Box::leak(Box::default()));
 
@@ -152,10 +157,9 @@ impl Workers {
     /// What to do while waiting for something else: a piece of what is to be copied, or if there is nothing, lets a moment
     /// pass.
     pub(crate) fn help_or_pause(&self) {
-        if self.help() {
-            return;
+        if !self.help() {
+            let_a_moment_pass();
         }
-        if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
