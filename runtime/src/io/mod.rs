@@ -6,6 +6,7 @@ pub mod source;
 
 use std::io;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -70,14 +71,22 @@ pub(crate) enum Feed<'a> {
     Source(Box<dyn AnySource + 'a>),
     Sink(Box<dyn AnySink + 'a>),
     /// A caller in place of a source.
-    Pushed(Attached),
+    Pushed(Arc<Attached>),
     /// A caller in place of a sink.
-    Pulled(Attached),
+    Pulled(Arc<Attached>),
 }
 
 impl Feed<'_> {
     pub(crate) fn is_sink(&self) -> bool {
         matches!(self, Feed::Sink(_) | Feed::Pulled(_))
+    }
+
+    /// The caller that is in its place, if there is one.
+    pub(crate) fn caller(&self) -> Option<&Arc<Attached>> {
+        match self {
+            Feed::Pushed(caller) | Feed::Pulled(caller) => Some(caller),
+            Feed::Source(_) | Feed::Sink(_) => None,
+        }
     }
 }
 

@@ -144,8 +144,37 @@ impl Run<'_> {
             if self.cancels.any() {
                 return Err(cancelled(self.plan, Some(chunk.index as u64)));
             }
-            self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+            if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
+                self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+            }
         }
+    }
+
+    /// The device has nothing more for anybody: has callers fill all slots that there are, whose thread may be the same for all
+    /// inputs. Whether there was one that they were not asked for.
+    fn ask_ahead(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        current: usize,
+    ) -> DriverResult<bool> {
+        let Streaming { exchange, whole, .. } = streaming;
+        if !exchange.is_called() || !staging.has_nothing_due() {
+            return Ok(false);
+        }
+        let slots = staging.slots();
+        for (number, end) in exchange.sources() {
+            let chunk = whole.at(exchange.next(number));
+            // What was in its slots was enqueued, and the device is done with it or about to be.
+            if chunk.len > 0
+                && chunk.index < current.saturating_add(slots)
+                && Self::is_near(exchange, staging, chunk.index)
+            {
+                self.settle_and_ask(staging, streaming, (number, end), chunk)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Has a source fill the slots for a chunk, if it was not asked to yet, once the device is done with them.
@@ -218,13 +247,11 @@ impl Run<'_> {
         };
         let Streaming { exchange, whole, .. } = streaming;
         let slots = staging.slots();
-        let accepted = exchange.accepted_by_all();
-        let most = accepted.map_or(usize::MAX, |accepted| accepted.saturating_add(slots + 1));
         for (number, end) in exchange.sources() {
             loop {
                 let next = exchange.next(number);
                 let chunk = whole.at(next);
-                let is_near = next <= most && next < current.saturating_add(slots);
+                let is_near = Self::is_near(exchange, staging, next) && next < current.saturating_add(slots);
                 if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
                     break;
                 }
@@ -232,6 +259,12 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a chunk is no further ahead of the sinks than there are slots and one more.
+    fn is_near(exchange: &Exchange, staging: &Staging, chunk: usize) -> bool {
+        let accepted = exchange.accepted_by_all();
+        accepted.is_none_or(|accepted| chunk <= accepted.saturating_add(staging.slots() + 1))
     }
 
     /// Whether a source may fill the slots for a chunk now.

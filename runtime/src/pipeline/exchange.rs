@@ -3,7 +3,6 @@
 //! A slot has one owner at a time: the run, the device (between the run's copy and its completion), or whoever is at the other end
 //! of a link. They never call the driver.
 
-use std::cell::RefCell;
 use std::io::{self, ErrorKind as IoErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +12,7 @@ use std::time::Duration;
 use super::functions::Failure;
 use super::run::Chunk;
 use super::shape::Shape;
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::io::{AnySink, AnySource};
 use crate::session::{Attached, Bell, Job, Link, Trouble};
 use crate::unwind::{contain, panic_message};
@@ -45,7 +44,7 @@ pub(super) struct End {
 /// Who is at the other end of a link.
 pub(super) enum Reached {
     Thread(Arc<Link>),
-    Caller(Attached),
+    Caller(Arc<Attached>),
 }
 
 impl End {
@@ -305,30 +304,12 @@ pub(super) fn kind_of(trouble: &Trouble, host: &'static str, is_sink: bool) -> E
 
 /// Ends the threads of sources and sinks when it is dropped, and takes all slots back from callers: however the run ends, it can wait
 /// for the former, and the latter have nothing of it.
-pub(super) struct Closes<'e> {
-    exchange: &'e Exchange,
-    /// What callers are told.
-    outcome: RefCell<Result<(), Option<Error>>>,
-}
-
-impl<'e> Closes<'e> {
-    pub(super) fn new(exchange: &'e Exchange) -> Self {
-        Self { exchange, outcome: RefCell::new(Err(None)) }
-    }
-
-    /// How the run has ended.
-    pub(super) fn tell(&self, outcome: Result<(), Error>) {
-        *self.outcome.borrow_mut() = outcome.map_err(Some);
-    }
-}
+pub(super) struct Closes<'e>(pub(super) &'e Exchange);
 
 impl Drop for Closes<'_> {
     fn drop(&mut self) {
-        self.exchange.close(false);
-        self.exchange.close(true);
-        for end in self.exchange.ends.iter().filter(|end| end.is_called()) {
-            end.link().take_back();
-            end.link().end_run(self.outcome.borrow().clone());
-        }
+        self.0.close(false);
+        self.0.close(true);
+        self.0.ends.iter().filter(|end| end.is_called()).for_each(|end| end.link().take_back());
     }
 }

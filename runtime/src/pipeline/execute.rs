@@ -48,7 +48,11 @@ impl Call<'_, '_> {
             }
             Purpose::Predict => RunWatch::default(),
         };
+        let callers = self.callers();
         let outcome = self.carry_out(chunk, body, &watch);
+        for caller in &callers {
+            caller.end_run(outcome.as_ref().map(drop).map_err(Error::clone));
+        }
         watch.end(outcome.as_ref().map(|timeline| &timeline.report));
         outcome
     }
@@ -112,19 +116,13 @@ impl Call<'_, '_> {
     ) -> Result<Timeline> {
         let (exchange, threads) = self.take_feeds();
         std::thread::scope(|scope| {
-            let closes = Closes::new(&exchange);
-            let run = || {
-                streamed::start(scope, &exchange, threads)
-                    .map_err(|error| error.at(self.pipeline.place()))?;
-                if !self.is_endless() {
-                    watch.is_cut(cut.chunks(), self.pipeline.depth);
-                }
-                let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange))?;
-                self.finish(enqueued, watch, Some(&exchange))
-            };
-            let outcome = run();
-            closes.tell(outcome.as_ref().map(drop).map_err(Error::clone));
-            outcome
+            let _closes = Closes(&exchange);
+            streamed::start(scope, &exchange, threads).map_err(|error| error.at(self.pipeline.place()))?;
+            if !self.is_endless() {
+                watch.is_cut(cut.chunks(), self.pipeline.depth);
+            }
+            let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange))?;
+            self.finish(enqueued, watch, Some(&exchange))
         })
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::io::{AnySink, AnySource, Feed};
 use crate::memory::HostMemory;
 use crate::plan::{OperationKind, OperationPlan, Plan};
-use crate::session::{Bell, Link, Trouble};
+use crate::session::{Attached, Bell, Link, Trouble};
 
 /// What a run with sources and sinks knows of them.
 #[derive(Clone, Copy)]
@@ -97,6 +97,12 @@ impl<'a> Call<'_, 'a> {
         let Some(index) = self.hosts.iter().position(|host| host.feed.is_some()) else { return Ok(()) };
         let host = self.pipeline.plan.hosts[index].name;
         Err(Error::new(ErrorKind::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
+    }
+
+    /// The callers who are to be told how the run ends.
+    pub(super) fn callers(&self) -> Vec<Arc<Attached>> {
+        let feeds = self.hosts.iter().filter_map(|host| host.feed.as_ref());
+        feeds.filter_map(Feed::caller).map(Arc::clone).collect()
     }
 
     /// What the run shares with its sources and sinks; and those that have threads, each with its number.

@@ -27,6 +27,11 @@ impl Attached {
     pub(crate) fn link(&self) -> &Link {
         &self.0
     }
+
+    /// Its run is over.
+    pub(crate) fn end_run(&self, outcome: Result<()>) {
+        self.0.end_run(outcome.map_err(Some));
+    }
 }
 
 impl Drop for Attached {
@@ -52,13 +57,13 @@ pub struct Pulled<T> {
 
 impl<'a, T: Pod> Input<'a, T> for Pushed<T> {
     fn source(self) -> HostSource<'a> {
-        HostSource::streamed(Feed::Pushed(self.end), false)
+        HostSource::streamed(Feed::Pushed(Arc::new(self.end)), false)
     }
 }
 
 impl<'a, T: Pod> Output<'a, T> for Pulled<T> {
     fn source(self) -> HostSource<'a> {
-        HostSource::streamed(Feed::Pulled(self.end), true)
+        HostSource::streamed(Feed::Pulled(Arc::new(self.end)), true)
     }
 }
 

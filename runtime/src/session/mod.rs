@@ -14,8 +14,8 @@
 //!
 //! # Room
 //!
-//! Nothing waits anywhere but in the slots of the ring. Of chunks that are pushed and not yet pulled there are at most
-//! `depth + 2`, and the one that is being filled is among them; [`push`](Pusher::push) waits while there is no room. So memory is
+//! Nothing waits anywhere but in the slots of the ring. There is room for `depth + 1` chunks that are pushed and not yet pulled, at
+//! times for one more, the one that is being filled among them; [`push`](Pusher::push) waits while there is none. So memory is
 //! bounded however long a session lasts.
 //!
 //! Where that would be a deadlock it is otherwise. Once the input has ended, what is left goes to ordinary memory and waits there

@@ -15,7 +15,7 @@ use thalweg_tests::kernels::{add_to, axpy_each, double_all};
 use thalweg_tests::{leaves_nothing, small};
 
 /// Longer than any of the tests takes, on a busy machine and under a checker too.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Ends the process if `work` does not end: a deadlock is a failure.
 fn in_time<R>(work: impl FnOnce() -> R) -> R {

@@ -76,13 +76,14 @@ fn a_puller_that_is_slow() {
                 if index % 16 == 0 {
                     thread::sleep(Duration::from_millis(10));
                 }
-                furthest.fetch_max(pushed.load(Ordering::SeqCst) - 5 * index, Ordering::SeqCst);
+                let ahead = pushed.load(Ordering::SeqCst).saturating_sub(5 * index);
+                furthest.fetch_max(ahead, Ordering::SeqCst);
                 assert_eq!(results.pull(&mut frame).unwrap(), 5);
                 assert_eq!(frame, expected);
             }
         });
         let furthest = furthest.into_inner();
-        assert!((15..=25).contains(&furthest), "{furthest}");
+        assert!((5..=25).contains(&furthest), "{furthest}");
         job.wait().unwrap();
     });
 }
@@ -102,6 +103,7 @@ fn one_thread_that_pushes_everything_first() {
         let (frames, mut results, job) = session.split();
         drop(frames);
         assert_eq!(results.pull(&mut z[340..]).unwrap(), 1663);
+        assert_eq!(results.pull(&mut [0.0]).unwrap(), 0);
         assert_eq!(results.try_pull(&mut [0.0]).unwrap(), None);
         assert_eq!(z, next(&x));
         assert_eq!(job.wait().unwrap().items, 2003);
@@ -112,7 +114,7 @@ fn one_thread_that_pushes_everything_first() {
 #[test]
 fn results_outlive_the_run() {
     everywhere(|device, graph| {
-        for (len, taken) in [(25, 0), (25, 3), (23, 5), (2, 1), (0, 0)] {
+        for (len, taken) in [(19, 0), (20, 3), (18, 5), (2, 1), (0, 0)] {
             let mut pipeline = built!(Next, device, graph);
             let (mut frames, mut results, job) =
                 Session::start(move |x, z| Ok((pipeline.run(x, z)?, pipeline))).unwrap().split();

@@ -94,14 +94,18 @@ fn beside_other_arguments() {
                     false => pipeline.run(3.0, told, ends, source::batches(right.chunks(3)), z),
                 });
                 // Whatever it was flushed at: another argument says how long chunks are.
-                x.chunks(7).for_each(|some| {
-                    left.push(some).unwrap();
-                    if with_length {
-                        left.flush().unwrap();
+                let x = &x;
+                let pushing = scope.spawn(move || {
+                    for some in x.chunks(7) {
+                        left.push(some)?;
+                        if with_length {
+                            left.flush()?;
+                        }
                     }
+                    Ok(())
                 });
-                drop(left);
                 let found = rest(&mut results, 8).unwrap();
+                pushing.unwrap().wait().unwrap();
                 assert_eq!(job.unwrap().wait().unwrap().items, 23);
                 found
             });
