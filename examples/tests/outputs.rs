@@ -82,6 +82,11 @@ fn copy_file() {
 }
 
 #[test]
+fn session() {
+    check("session", &[]);
+}
+
+#[test]
 fn out_of_core_gemm() {
     check("out_of_core_gemm", &["300", "1"]);
 }

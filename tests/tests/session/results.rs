@@ -169,6 +169,54 @@ fn elements_without_bytes() {
     });
 }
 
+// ANCHOR: session
+/// What becomes of two frames, each pulled before the next one is pushed.
+fn two_frames(device: &Device, frames: [[f32; 5]; 2]) -> Result<[[f32; 5]; 2]> {
+    let mut pipeline = Next::new(device)?;
+    let mut session = Session::start(move |x, z| pipeline.run(x, z))?;
+    let mut results = [[0.0; 5]; 2];
+    for (frame, result) in frames.iter().zip(&mut results) {
+        session.push(frame)?;
+        session.pull(result)?;
+    }
+    let report = session.close()?;
+    assert_eq!(report.items, 10);
+    Ok(results)
+}
+// ANCHOR_END: session
+
+// ANCHOR: ends
+/// `z <- 2 * (y + a*x)` of items that come two by two.
+fn pairs(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
+    let mut axpy = Axpy::new(device)?;
+    let ((mut xs, x_end), (mut ys, y_end), (z_end, mut zs)) =
+        (session::input(), session::input(), session::output());
+    let (told, _chunks) = mpsc::channel();
+    let job = thalweg::spawn(move || axpy.run(a, told, x_end, y_end, z_end))?;
+    let mut z = vec![0.0; x.len()];
+    for ((x, y), z) in x.chunks(2).zip(y.chunks(2)).zip(z.chunks_mut(2)) {
+        xs.push(x)?;
+        ys.push(y)?;
+        xs.flush()?;
+        ys.flush()?;
+        zs.pull(z)?;
+    }
+    drop((xs, ys));
+    job.wait()?;
+    Ok(z)
+}
+// ANCHOR_END: ends
+
+#[test]
+fn as_the_book_has_it() {
+    everywhere(|device, _| {
+        let frames = [[1.0, 2.0, 3.0, 4.0, 5.0], [6.0; 5]];
+        assert_eq!(two_frames(device, frames).unwrap(), [[2.0, 3.0, 4.0, 5.0, 6.0], [7.0; 5]]);
+        let z = pairs(device, 2.0, &[1.0, 2.0, 3.0], &[0.0, 1.0, 2.0]).unwrap();
+        assert_eq!(z, [4.0, 10.0, 16.0]);
+    });
+}
+
 /// Each frame comes back before the next one is pushed.
 #[test]
 fn one_at_a_time() {
