@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// twice.
 const ALERT: Duration = Duration::from_micros(100);
 
+/// Likewise while the device has something for somebody: most frames are done sooner.
+const ALERT_TO_DEVICE: Duration = Duration::from_millis(1);
+
 /// How long it sleeps at most: as long it may take until it learns that it is to end.
 const IDLE: Duration = Duration::from_millis(20);
 
@@ -30,8 +33,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(super) struct Waited {
     since: Option<Instant>,
-    /// What was heard last, and when that was new.
-    heard: Option<(u64, Instant)>,
+    /// What was heard last and how much the device had for others, and when that was new.
+    heard: Option<((u64, usize), Instant)>,
 }
 
 /// The next chunk of a source or a sink cannot be had.
@@ -159,7 +162,7 @@ impl Run<'_> {
         current: usize,
     ) -> DriverResult<bool> {
         let Streaming { exchange, whole, .. } = streaming;
-        if !exchange.is_called() || !staging.has_nothing_due() {
+        if !exchange.is_called() || staging.due() > 0 {
             return Ok(false);
         }
         let slots = staging.slots();
@@ -356,14 +359,15 @@ impl Run<'_> {
             exchange.wait(version, PAUSE);
             return Ok(());
         }
-        let now = Instant::now();
+        let (now, due) = (Instant::now(), staging.due());
         let (_, since) = *match &mut waited.heard {
-            Some(heard) if heard.0 == version => heard,
-            heard => heard.insert((version, now)),
+            Some(heard) if heard.0 == (version, due) => heard,
+            heard => heard.insert(((version, due), now)),
         };
-        if now.duration_since(since) >= ALERT {
-            // Where the device has nothing, somebody else is next.
-            exchange.wait(version, if staging.has_nothing_due() { IDLE } else { PAUSE });
+        // Where the device has nothing, somebody else is next.
+        let (alert, pause) = if due == 0 { (ALERT, IDLE) } else { (ALERT_TO_DEVICE, PAUSE) };
+        if now.duration_since(since) >= alert {
+            exchange.wait(version, pause);
         }
         Ok(())
     }

@@ -100,13 +100,10 @@ impl Exchange {
         self.ends.iter().enumerate().filter(|(_, end)| !end.is_sink)
     }
 
-    fn called_sinks(&self) -> impl Iterator<Item = &Link> {
-        self.ends.iter().filter(|end| end.is_sink && end.is_called()).map(End::link)
-    }
-
     /// Lets results wait for callers elsewhere than in their slots; whether all of them do.
     pub(super) fn keep(&self) -> bool {
-        self.called_sinks().fold(true, |all, link| link.keep() && all)
+        let called = self.ends.iter().filter(|end| end.is_sink && end.is_called());
+        called.filter(|end| !end.link().keep()).count() == 0
     }
 
     fn job(&self, end: usize, chunk: Chunk, slot: *mut u8, more: Vec<*mut u8>) -> Job {

@@ -158,9 +158,9 @@ impl Staging {
         self.due.push_back((operation, slot, chunk));
     }
 
-    /// Whether nothing is on its way to pageable memory or to a sink, as far as is known.
-    pub(super) fn has_nothing_due(&self) -> bool {
-        self.due.is_empty()
+    /// Copies on their way to pageable memory or to sinks, as far as is known.
+    pub(super) fn due(&self) -> usize {
+        self.due.len()
     }
 
     /// Begins to copy out what has come from the device since, as `is_there` says of a slot; whether there is nothing left to come.

@@ -218,7 +218,8 @@ fn cancelled() {
             let error = job.wait().unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
             assert_eq!(told.to_string(), error.to_string());
-            assert_eq!(error.complete()[0].items, z.len());
+            // One that was asked before it began has nothing.
+            assert_eq!(error.complete().first().map_or(0, |complete| complete.items), z.len());
             let mut all = x.clone();
             all.extend([0.0; 1000]);
             assert!(next(&all).starts_with(&z));
