@@ -128,6 +128,11 @@ fn next_batch() {
 }
 
 #[test]
+fn session() {
+    check("session", &[]);
+}
+
+#[test]
 fn out_of_core_gemm() {
     check("out_of_core_gemm", &["300", "1"]);
 }

@@ -48,6 +48,7 @@
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
 //! | enqueue copies and kernels by hand | [`streams`] |
+//! | feed an endless run, and drain it | [`session`] |
 //! | run several pipelines at once, cancel a run | [`spawn`], [`scope`], [`Cancel`] |
 //! | see what was decided and done | [`Plan`], [`Report`] |
 //! | see it while it is done | [`Options::progress_with`], [features](#features) |
@@ -112,6 +113,7 @@ mod pipeline;
 mod plan;
 mod progress;
 mod report;
+pub mod session;
 mod sim;
 mod slices;
 mod stream;
@@ -172,6 +174,7 @@ pub use plan::{
 };
 pub use progress::Progress;
 pub use report::Report;
+pub use session::Session;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;
 pub use streams::{Event, Stream};

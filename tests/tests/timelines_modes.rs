@@ -190,7 +190,7 @@ fn few_streams_watch() -> Result<()> {
     assert_eq!(profiled.rows.len(), 8);
     is_near(&predicted, &profiled.report);
     for span in &predicted.spans {
-        let same = |other: &&thalweg::Span| (other.chunk, other.operation) == (span.chunk, span.operation);
+        let same = |other: &&Span| (other.chunk, other.operation) == (span.chunk, span.operation);
         let other = profiled.spans.iter().find(same).expect("it is there");
         assert!(span.end.abs_diff(other.end) < Duration::from_micros(25), "{span:?} {other:?}");
     }

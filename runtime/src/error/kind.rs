@@ -772,6 +772,19 @@ pub enum ErrorKind {
     /// A job whose result somebody has already.
     #[error("the job's result was given already")]
     JobTaken,
+    /// Something was pushed to a session, or pulled from it, that has no run any more.
+    #[error("the session is over: its run has ended, or was never begun")]
+    SessionOver,
+    /// A session's input was flushed in the middle of an item.
+    #[error("`{host}` cannot be flushed: its last item has {elements} of {per_item} elements")]
+    PartOfItem {
+        /// The argument.
+        host: &'static str,
+        /// Elements that are there.
+        elements: usize,
+        /// Elements an item.
+        per_item: usize,
+    },
     /// A buffer that cannot become a `Vec` again.
     #[error("this `PinnedBuf` {why}")]
     NotAVec {

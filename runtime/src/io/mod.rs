@@ -14,11 +14,13 @@ pub mod source;
 
 use std::io;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use crate::memory::{HostSource, Input, Output};
 use crate::pipeline::Chunk;
+use crate::session::Attached;
 pub use scalar::Scalar;
 pub use sink::Sink;
 pub use source::Source;
@@ -77,6 +79,24 @@ pub struct Streamed<S>(pub S);
 pub(crate) enum Feed<'a> {
     Source(Box<dyn AnySource + 'a>),
     Sink(Box<dyn AnySink + 'a>),
+    /// A caller in place of a source.
+    Pushed(Arc<Attached>),
+    /// A caller in place of a sink.
+    Pulled(Arc<Attached>),
+}
+
+impl Feed<'_> {
+    pub(crate) fn is_sink(&self) -> bool {
+        matches!(self, Feed::Sink(_) | Feed::Pulled(_))
+    }
+
+    /// The caller that is in its place, if there is one.
+    pub(crate) fn caller(&self) -> Option<&Arc<Attached>> {
+        match self {
+            Feed::Pushed(caller) | Feed::Pulled(caller) => Some(caller),
+            Feed::Source(_) | Feed::Sink(_) => None,
+        }
+    }
 }
 
 /// A source of elements of some type.

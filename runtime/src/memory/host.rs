@@ -6,6 +6,7 @@ use bytemuck::Pod;
 
 use super::{PinnedBuf, PinnedRange, PinnedSlice, PinnedSliceMut};
 use crate::io::{Feed, Streamed};
+use crate::session::{Pulled, Pushed};
 
 /// Host data that a pipeline reads: `&[T]`, `&Vec<T>`, `&Box<[T]>`, `&[T; N]` (staged by the CPU through pinned memory), or
 /// `&PinnedBuf<T>` and [`PinnedSlice<T>`] (copied by the device directly); or a [`source`](mod@crate::source), which is read as
@@ -212,6 +213,8 @@ pinned!(&'a PinnedBuf<T>, &'a mut PinnedBuf<T>, elements);
 pinned!(PinnedSlice<'a, T>, PinnedSliceMut<'a, T>, len);
 
 impl<S> sealed::Sealed for Streamed<S> {}
+impl<T> sealed::Sealed for Pushed<T> {}
+impl<T> sealed::Sealed for Pulled<T> {}
 
 mod sealed {
     pub trait Sealed {}

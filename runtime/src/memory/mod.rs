@@ -27,4 +27,4 @@ pub(crate) use pinned::PinnedCore;
 pub(crate) use pinned_slice::PinnedRange;
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub(crate) use transfer::{Direction, NO_OPERATION, Transfer};
-pub(crate) use workers::{PIECE, Task, Workers, pause};
+pub(crate) use workers::{PIECE, Task, Workers, let_a_moment_pass};

@@ -63,6 +63,11 @@ impl Task {
 pub(super) static CORES: LazyLock<usize> =
     LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
+/// What to do between two looks at something that another thread is about to change.
+pub(crate) fn let_a_moment_pass() {
+    if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
+}
+
 /// For devices that are as near to one core as to another.
 static ANYWHERE: LazyLock<&'static Workers> = LazyLock::new(|| Box::leak(Box::default()));
 
@@ -161,7 +166,7 @@ impl Workers {
     /// pass.
     pub(crate) fn help_or_pause(&self) {
         if !self.help() {
-            pause();
+            let_a_moment_pass();
         }
     }
 
@@ -236,11 +241,6 @@ impl Workers {
             }
         }
     }
-}
-
-/// Lets a moment pass.
-pub(crate) fn pause() {
-    if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
 impl fmt::Debug for Workers {

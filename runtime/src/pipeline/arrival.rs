@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::cut::Cut;
 use super::exchange::{End, Exchange};
 use super::run::{Chunk, Run};
 use super::staging::Staging;
@@ -10,14 +9,33 @@ use super::streamed::{ByChunk, Streaming, explain_trouble, place_of_end};
 use super::{explain, place_of_pipeline};
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::memory::let_a_moment_pass;
 use crate::plan::Plan;
 
 /// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
 /// not depend on how quick threads are, as long as they are quick.
 const PATIENCE: Duration = Duration::from_millis(20);
 
+/// How long a run that answers callers looks for what they and the device do before it sleeps: about as long as it takes to be woken,
+/// twice.
+const ALERT: Duration = Duration::from_micros(100);
+
+/// Likewise while the device has something for somebody: most frames are done sooner.
+const ALERT_TO_DEVICE: Duration = Duration::from_millis(1);
+
+/// How long it sleeps at most: as long it may take until it learns that it is to end.
+const IDLE: Duration = Duration::from_millis(20);
+
 /// How often the host asks a device how far it is while it waits for threads too.
 const PAUSE: Duration = Duration::from_micros(50);
+
+/// A wait for others than the device.
+#[derive(Default)]
+pub(super) struct Waited {
+    since: Option<Instant>,
+    /// What was heard last and how much the device had for others, and when that was new.
+    heard: Option<((u64, usize), Instant)>,
+}
 
 /// The next chunk of a source or a sink cannot be had.
 enum Halt {
@@ -80,7 +98,7 @@ impl Run<'_> {
         if exchange.function_has_failed() {
             return Err(Halt::Function);
         }
-        let chunk = whole.at(index);
+        let chunk = if endless { self.course.borrow().next() } else { whole.at(index) };
         if chunk.len == 0 || self.ended.get() {
             return Ok(None);
         }
@@ -91,7 +109,7 @@ impl Run<'_> {
         if !endless {
             return Ok(Some(chunk));
         }
-        self.ended.set(len < chunk.len);
+        self.ended.set(exchange.ends_before(index + 1));
         if len == 0 {
             return Ok(None);
         }
@@ -102,8 +120,9 @@ impl Run<'_> {
             return Err(Error::new(kind).at(place).into());
         }
         // As far as it is known: operations of later chunks are refused.
-        self.cut.set(Cut::even(chunk.start + len, whole.largest()));
-        Ok(Some(Chunk { len, ..chunk }))
+        let chunk = self.course.borrow_mut().push(len);
+        self.cut.set(self.course.borrow().cut());
+        Ok(Some(chunk))
     }
 
     /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
@@ -111,24 +130,54 @@ impl Run<'_> {
         let Streaming { exchange, .. } = *streaming;
         let explained = |error| explain(self.plan, error);
         let mut staging = self.staging.borrow_mut();
-        let mut waited = None;
-        for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+        let mut waited = Waited::default();
+        for (number, end) in exchange.sources() {
             // There is no other way on than to wait until the device is done with the slots.
             self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
         }
         self.read_on(&mut staging, chunk.index).map_err(explained)?;
         loop {
             let version = exchange.version();
-            if let Some(trouble) = exchange.trouble(chunk.index + 1) {
-                return Err(explain_trouble(self.plan, exchange, &trouble));
+            if let Some((end, trouble)) = exchange.trouble(chunk.index + 1) {
+                return Err(explain_trouble(self.plan, end, &trouble));
             }
-            let filled =
-                |(number, end): (usize, &End)| end.is_sink || exchange.has_filled(number, chunk.index);
-            if exchange.ends.iter().enumerate().all(filled) {
+            if exchange.sources().all(|(number, _)| exchange.has_filled(number, chunk.index)) {
                 return Ok(());
             }
-            self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+            if self.cancels.any() {
+                return Err(cancelled(self.plan, Some(chunk.index as u64)));
+            }
+            if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
+                self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+            }
         }
+    }
+
+    /// The device has nothing more for anybody: has callers fill all slots that there are, whose thread may be the same for all
+    /// inputs. Whether there was one that they were not asked for.
+    fn ask_ahead(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        current: usize,
+    ) -> DriverResult<bool> {
+        let Streaming { exchange, whole, .. } = streaming;
+        if !exchange.is_called() || staging.due() > 0 {
+            return Ok(false);
+        }
+        let slots = staging.slots();
+        for (number, end) in exchange.sources() {
+            let chunk = whole.at(exchange.next(number));
+            // What was in its slots was enqueued, and the device is done with it or about to be.
+            if chunk.len > 0
+                && chunk.index < current.saturating_add(slots)
+                && Self::is_near(exchange, staging, chunk.index)
+            {
+                self.settle_and_ask(staging, streaming, (number, end), chunk)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Has a source fill the slots for a chunk, if it was not asked to yet, once the device is done with them.
@@ -157,7 +206,7 @@ impl Run<'_> {
         }
         let chunk = streaming.whole.at(self.begun_chunk() + 1);
         let mut staging = self.staging.borrow_mut();
-        for (number, end) in streaming.exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+        for (number, end) in streaming.exchange.sources() {
             // Else a later operation of this chunk is still to read the slot.
             let is_over = end.operations.iter().all(|&operation| operation < self.begun_operation());
             if chunk.len > 0 && is_over {
@@ -169,11 +218,9 @@ impl Run<'_> {
 
     /// The items of a chunk that all sources have filled.
     fn length(&self, Streaming { exchange, endless, .. }: &Streaming<'_>, chunk: Chunk) -> Result<usize> {
-        let sources = exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink);
-        let mut lengths = sources.map(|(number, end)| (exchange.items(number, chunk), end));
-        let name = |end: &End| self.plan.hosts[end.host].name;
+        let mut lengths = exchange.sources().map(|(number, end)| (exchange.items(number, chunk), end));
         let ended = |(items, end): (usize, &End), given, other| {
-            let (host, items) = (name(end), chunk.start + items);
+            let (host, items) = (end.name, chunk.start + items);
             let kind = match endless {
                 true => ErrorKind::SourcesDiffer { host, items, other, given },
                 false => ErrorKind::SourceEnded { host, items, other, wanted: given },
@@ -191,7 +238,7 @@ impl Run<'_> {
             (if shorter { next } else { shortest }, if next.0 > longest.0 { next } else { longest })
         });
         if shortest.0 < longest.0 {
-            return Err(ended(shortest, chunk.start + longest.0, name(longest.1)));
+            return Err(ended(shortest, chunk.start + longest.0, longest.1.name));
         }
         Ok(first.0)
     }
@@ -203,13 +250,11 @@ impl Run<'_> {
         };
         let Streaming { exchange, whole, .. } = streaming;
         let slots = staging.slots();
-        let accepted = exchange.accepted_by_all();
-        let most = accepted.map_or(usize::MAX, |accepted| accepted.saturating_add(slots + 1));
-        for (number, end) in exchange.ends.iter().enumerate().filter(|(_, end)| !end.is_sink) {
+        for (number, end) in exchange.sources() {
             loop {
                 let next = exchange.next(number);
                 let chunk = whole.at(next);
-                let is_near = next <= most && next < current.saturating_add(slots);
+                let is_near = Self::is_near(exchange, staging, next) && next < current.saturating_add(slots);
                 if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
                     break;
                 }
@@ -217,6 +262,12 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a chunk is no further ahead of the sinks than there are slots and one more.
+    fn is_near(exchange: &Exchange, staging: &Staging, chunk: usize) -> bool {
+        let accepted = exchange.accepted_by_all();
+        accepted.is_none_or(|accepted| chunk <= accepted.saturating_add(staging.slots() + 1))
     }
 
     /// Whether a source may fill the slots for a chunk now.
@@ -264,20 +315,59 @@ impl Run<'_> {
         staging: &mut Staging,
         exchange: &Exchange,
         version: u64,
-        waited: &mut Option<Instant>,
+        waited: &mut Waited,
     ) -> DriverResult<()> {
-        if self.polls {
-            self.attend(staging)?;
-            exchange.wait(version, PAUSE);
+        if exchange.has_ended() || self.cancels.any() {
+            // Who no longer pushes may wait for the run, and not pull before that.
+            exchange.keep();
+        }
+        let is_simulated = self.device.is_simulated();
+        if self.polls || exchange.is_called() && !is_simulated {
+            return self.look_out(staging, exchange, version, waited);
+        }
+        let is_wanted = exchange.is_wanted();
+        if exchange.version() != version {
+            // What was pushed before somebody began to wait for its result comes first.
             return Ok(());
         }
         // How far a simulated device is does not depend on the threads, unless they are slow.
-        let patience = if self.device.is_simulated() { PATIENCE } else { Duration::ZERO };
-        let left = patience.saturating_sub(waited.get_or_insert_with(Instant::now).elapsed());
+        let patience = if is_simulated && !is_wanted { PATIENCE } else { Duration::ZERO };
+        let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
         if !left.is_zero() {
             exchange.wait(version, left);
         } else if !staging.deliver_first(|slot, done| self.wait_for_slot(slot, done))? {
             exchange.wait(version, PATIENCE);
+        }
+        Ok(())
+    }
+
+    /// Waits for the device and for others at the same time: asks the one and looks for what the others do.
+    fn look_out(
+        &self,
+        staging: &mut Staging,
+        exchange: &Exchange,
+        version: u64,
+        waited: &mut Waited,
+    ) -> DriverResult<()> {
+        if self.polls {
+            self.attend(staging)?;
+        } else {
+            self.deliver_ready(staging)?;
+            let_a_moment_pass();
+        }
+        if !exchange.is_called() {
+            exchange.wait(version, PAUSE);
+            return Ok(());
+        }
+        let (now, due) = (Instant::now(), staging.due());
+        let (_, since) = *match &mut waited.heard {
+            Some(heard) if heard.0 == (version, due) => heard,
+            heard => heard.insert(((version, due), now)),
+        };
+        // Where the device has nothing, somebody else is next.
+        let (alert, pause) = if due == 0 { (ALERT, IDLE) } else { (ALERT_TO_DEVICE, PAUSE) };
+        if now.duration_since(since) >= alert {
+            exchange.wait(version, pause);
         }
         Ok(())
     }

@@ -22,12 +22,19 @@ pub(super) struct Cut {
     chunk: usize,
     /// So many chunks at the beginning, each twice as long as the one before, and so many at the end, the other way round.
     steps: u32,
+    /// So many chunks, some of them perhaps shorter. Else it follows from the above.
+    found: Option<usize>,
 }
 
 impl Cut {
     /// Chunks of `chunk` items, at least 1; the last one has what is left.
     pub(super) fn even(items: usize, chunk: usize) -> Self {
-        Self { items, chunk, steps: 0 }
+        Self { items, chunk, steps: 0, found: None }
+    }
+
+    /// So many chunks of at most `chunk` items, as they came. Where each of them began it does not know.
+    pub(super) fn found(items: usize, chunk: usize, chunks: usize) -> Self {
+        Self { items, chunk, steps: 0, found: Some(chunks) }
     }
 
     /// As few chunks as [`even`](Self::even), of about the same size, the last one too: it is as much behind as the others.
@@ -44,7 +51,7 @@ impl Cut {
         if whole == 0 || items / whole < ENOUGH {
             Self::equal(items, chunk)
         } else {
-            Self { items, chunk: whole, steps: STEPS }
+            Self { items, chunk: whole, steps: STEPS, found: None }
         }
     }
 
@@ -60,7 +67,7 @@ impl Cut {
 
     /// How many chunks there are.
     pub(super) fn chunks(self) -> usize {
-        self.between() + 2 * self.steps as usize
+        self.found.unwrap_or_else(|| self.between() + 2 * self.steps as usize)
     }
 
     /// The chunks between the ramps.

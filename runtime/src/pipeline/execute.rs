@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::arrival::cancelled;
 use super::call::{Call, Room};
+use super::course::Course;
 use super::cut::Cut;
 use super::exchange::{Closes, Exchange};
 use super::functions::{Failure, Functions};
@@ -47,7 +48,11 @@ impl Call<'_, '_> {
             }
             Purpose::Predict => RunWatch::default(),
         };
+        let callers = self.callers();
         let outcome = self.carry_out(chunk, body, &watch);
+        for caller in &callers {
+            caller.end_run(outcome.as_ref().map(drop).map_err(Error::clone));
+        }
         watch.end(outcome.as_ref().map(|timeline| &timeline.report));
         outcome
     }
@@ -101,7 +106,7 @@ impl Call<'_, '_> {
         Ok(timeline)
     }
 
-    /// Enqueues and waits with a thread for each source and each sink, which have ended when this returns or unwinds.
+    /// Enqueues and waits with sources and sinks, whose threads have ended when this returns or unwinds.
     fn with_threads(
         mut self,
         cut: Cut,
@@ -109,12 +114,10 @@ impl Call<'_, '_> {
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
     ) -> Result<Timeline> {
-        let plan = self.pipeline.plan;
-        let (exchange, feeds) = self.take_feeds();
+        let (exchange, threads) = self.take_feeds();
         std::thread::scope(|scope| {
             let _closes = Closes(&exchange);
-            streamed::start(scope, &exchange, feeds, plan)
-                .map_err(|error| error.at(self.pipeline.place()))?;
+            streamed::start(scope, &exchange, threads).map_err(|error| error.at(self.pipeline.place()))?;
             if !self.is_endless() {
                 watch.is_cut(cut.chunks(), self.pipeline.depth);
             }
@@ -138,6 +141,7 @@ impl Call<'_, '_> {
             // Before anything else, since the device is at work.
             must_drain: AbortOnUnwind,
             cut,
+            course: Course::default(),
             start,
             outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
             totals,
@@ -223,7 +227,8 @@ impl Call<'_, '_> {
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
         let asked = run.asked.get();
-        let (totals, functions, cut) = run.into_parts();
+        let (totals, functions, course) = run.into_parts();
+        let cut = if endless { course.cut() } else { cut };
         let pipeline = &mut *self.pipeline;
         if let Some(recorder) = recorder {
             pipeline.graphs = Some(recorder.into_inner().into_graphs());
@@ -236,6 +241,7 @@ impl Call<'_, '_> {
         let repeated = false;
         Ok(Enqueued {
             cut,
+            course,
             start,
             outcome,
             totals,
@@ -258,6 +264,7 @@ impl Call<'_, '_> {
     ) -> Result<Timeline> {
         let Enqueued {
             cut,
+            course,
             start,
             outcome,
             mut totals,
@@ -339,7 +346,8 @@ impl Call<'_, '_> {
         let streams = streams.filter(|_| failure.is_none());
         let outcome = outcome.and_then(|()| streams.map_or(Ok(()), Err));
         if let Some(error) = first_error(plan, outcome, drained, failure) {
-            return Err(error.with_complete(totals.complete(plan, lacking, cut, accepted)));
+            let start = |chunk| if endless { course.start(chunk) } else { cut.start(chunk) };
+            return Err(error.with_complete(totals.complete(plan, lacking, start, accepted)));
         }
         if endless {
             watch.had(cut.items());
@@ -448,6 +456,8 @@ impl Call<'_, '_> {
 struct Enqueued {
     /// How it was cut, which a run that ends where its sources do has learned.
     cut: Cut,
+    /// How far such a run got with which chunk.
+    course: Course,
     /// When that began.
     start: Duration,
     outcome: std::thread::Result<Result<()>>,

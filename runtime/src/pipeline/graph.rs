@@ -164,6 +164,17 @@ impl Recorder {
         }
     }
 
+    /// Whether the device is done with everything launched for a ring slot.
+    pub(super) fn is_settled(&mut self, slot: usize) -> DriverResult<bool> {
+        match self.graphs.lanes.get_mut(slot) {
+            Some(lane) if lane.in_flight => {
+                lane.in_flight = !lane.done.is_complete()?;
+                Ok(!lane.in_flight)
+            }
+            _ => Ok(true),
+        }
+    }
+
     pub(super) fn copy(&mut self, stream: usize, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
         let work = New::Work(if bytes == 0 { Work::Nothing } else { work });
         // SAFETY: it is no launch.

@@ -4,6 +4,7 @@ mod arrival;
 mod call;
 mod copies;
 mod costs;
+mod course;
 mod cut;
 mod enqueue;
 mod exchange;

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 
+use super::arrival::Waited;
+use super::course::Course;
 use super::cut::Cut;
 use super::functions::Functions;
 use super::graph::Recorder;
@@ -74,6 +76,8 @@ pub struct Run<'r> {
     streams: &'r Streams,
     /// As far as it is known: a run that ends where its sources do learns it chunk by chunk.
     pub(super) cut: Cell<Cut>,
+    /// Of such a run.
+    pub(super) course: RefCell<Course>,
     /// If there are sources or sinks.
     pub(super) streaming: Option<Streaming<'r>>,
     /// The items that sources must have, and the argument that says so.
@@ -160,7 +164,9 @@ impl<'r> Run<'r> {
             None => Functions::default(),
         };
         let endless = streaming.is_some_and(|streaming| streaming.endless);
-        let cut = if endless { Cut::even(0, cut.largest()) } else { cut };
+        // Nobody asks for what is further behind than there are slots, before and behind the device.
+        let course = Course::new(cut.largest(), 2 * depth + 2);
+        let cut = if endless { course.cut() } else { cut };
         Self {
             device,
             plan,
@@ -179,6 +185,7 @@ impl<'r> Run<'r> {
             states,
             streams,
             cut: Cell::new(cut),
+            course: RefCell::new(course),
             streaming,
             wanted,
             ended: Cell::new(false),
@@ -241,6 +248,11 @@ impl<'r> Run<'r> {
         let number = self.streams.number(stream, if own { slot } else { 0 });
         let stream = Numbered { raw: self.streams.all()[number].raw, number };
         Operation { run: self, index, chunk, slot, stream }
+    }
+
+    /// Whether it ends where its sources do.
+    fn is_endless(&self) -> bool {
+        self.streaming.is_some_and(|streaming| streaming.endless)
     }
 
     /// Whether everything so far was enqueued as the plan has it.
@@ -315,7 +327,7 @@ impl<'r> Run<'r> {
     #[inline(never)]
     fn begin(&self, index: usize) {
         // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-        let chunk = self.cut.get().at(index);
+        let chunk = if self.is_endless() { self.course.borrow().at(index) } else { self.cut.get().at(index) };
         self.current.set(Current { chunk, slot: index % self.depth });
         // A chunk after the last has no items, and what there is for each chunk ends before it.
         if chunk.len == 0 {
@@ -323,7 +335,11 @@ impl<'r> Run<'r> {
         }
         if self.in_order() {
             // What is staged of the chunks before those in the ring was waited for.
-            self.seen.has_done(|| self.cut.get().start(index.saturating_sub(self.depth)));
+            let done = index.saturating_sub(self.depth);
+            self.seen.has_done(|| match self.is_endless() {
+                true => self.course.borrow().start(done),
+                false => self.cut.get().start(done),
+            });
         }
         if index.is_multiple_of((self.depth / STAGE_OFTEN).max(1)) {
             // Not only when there is nothing else to do: threads that copy would have much to do at once, and then nothing.
@@ -395,7 +411,7 @@ impl<'r> Run<'r> {
     /// Waits until the device is done with an operation's staging slot, the one for this ring slot, and what was pending in
     /// it has been delivered.
     pub(super) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
-        let mut waited = None;
+        let mut waited = Waited::default();
         loop {
             let version = self.streaming.map(|streaming| streaming.exchange.version());
             if staging.note(operation, slot, self.device) {
@@ -436,6 +452,14 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Gives what has come from the device to whom it is for; whether there is nothing left to come.
+    pub(super) fn deliver_ready(&self, staging: &mut Staging) -> DriverResult<bool> {
+        staging.deliver_due(|slot, done| match &self.recorder {
+            Some(recorder) => recorder.borrow_mut().is_settled(slot),
+            None => done.is_complete(),
+        })
+    }
+
     /// Whether operations are recorded, to be launched as graphs.
     pub(super) fn is_recorded(&self) -> bool {
         self.recorder.is_some()
@@ -463,7 +487,7 @@ impl<'r> Run<'r> {
         if !self.polls {
             return Ok(());
         }
-        staging.deliver_due()?;
+        staging.deliver_due(|_, done| done.is_complete())?;
         self.read_meanwhile(staging)?;
         let cut = self.cut.get();
         for (operation, host) in self.read_ahead {
@@ -493,7 +517,7 @@ impl<'r> Run<'r> {
             return Ok(());
         }
         let mut staging = self.staging.borrow_mut();
-        while !staging.deliver_due()? {
+        while !staging.deliver_due(|_, done| done.is_complete())? {
             staging.copy_or_pause();
         }
         Ok(())
@@ -538,9 +562,9 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// What the run has done, its functions, and how it was cut.
-    pub(super) fn into_parts(self) -> (Totals, Functions, Cut) {
-        (self.totals.into_inner(), self.functions.into_inner(), self.cut.get())
+    /// What the run has done, its functions, and how it went if it has found that out.
+    pub(super) fn into_parts(self) -> (Totals, Functions, Course) {
+        (self.totals.into_inner(), self.functions.into_inner(), self.course.into_inner())
     }
 }
 
@@ -572,13 +596,13 @@ impl Totals {
 
     /// How far each output got.
     ///
-    /// `lacking`: the first chunk that lacks what a function was to do. `accepted`: the chunks that the sink of a host has
+    /// `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins. `accepted`: the chunks that the sink of a host has
     /// accepted, if it has one.
     pub(super) fn complete(
         &self,
         plan: &Plan,
         lacking: usize,
-        cut: Cut,
+        start: impl Fn(usize) -> usize,
         accepted: impl Fn(usize) -> Option<usize>,
     ) -> Vec<Complete> {
         let outputs = plan.hosts.iter().enumerate().filter(|(_, host)| host.writes);
@@ -597,7 +621,7 @@ impl Totals {
                     || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
                 // A sink is given nothing that lacks anything.
                 let chunks = accepted(index).unwrap_or_else(arrived);
-                Complete { host: host.name, chunks: chunks as u64, items: cut.start(chunks) }
+                Complete { host: host.name, chunks: chunks as u64, items: start(chunks) }
             })
             .collect()
     }

@@ -98,6 +98,11 @@ impl Slot {
         &self.done
     }
 
+    /// Whether this chunk's data are to be copied out of it, and were not yet.
+    pub(super) fn is_due(&self, chunk: usize) -> bool {
+        matches!(self.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+    }
+
     /// Whether the device may be using the slot.
     pub(super) fn is_in_flight(&self) -> bool {
         matches!(self.state, State::InFlight(_))

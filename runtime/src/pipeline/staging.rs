@@ -13,7 +13,7 @@ use super::slot::{Slot, State};
 use crate::device::Device;
 use crate::driver::DriverResult;
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Workers, pause};
+use crate::memory::{Workers, let_a_moment_pass};
 use crate::stream::Event;
 use crate::watch;
 
@@ -110,7 +110,7 @@ impl Staging {
     /// What to do while waiting for something else, after which there is more to do.
     pub(super) fn help_or_pause(&self) {
         if !self.help() {
-            pause();
+            let_a_moment_pass();
         }
     }
 
@@ -154,20 +154,34 @@ impl Staging {
 
     /// The device's copy to a slot was enqueued.
     pub(super) fn is_due(&mut self, operation: usize, slot: usize, chunk: usize) {
+        // What was seen to when its slot was wanted again need not be looked at: there may be any number of chunks.
+        while let Some(&(operation, index, chunk)) = self.due.front()
+            && !self.slot(operation, index).is_some_and(|slot| slot.is_due(chunk))
+        {
+            self.due.pop_front();
+        }
         self.due.push_back((operation, slot, chunk));
     }
 
-    /// Begins to copy out what has come from the device since; whether there is nothing left to come.
-    pub(super) fn deliver_due(&mut self) -> DriverResult<bool> {
-        while let Some(&(operation, slot, chunk)) = self.due.front() {
-            if let Some(slot) = self.slot(operation, slot)
-                && matches!(slot.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+    /// Copies on their way to pageable memory or to sinks, as far as is known.
+    pub(super) fn due(&self) -> usize {
+        self.due.len()
+    }
+
+    /// Begins to copy out what has come from the device since, as `is_there` says of a slot; whether there is nothing left to come.
+    pub(super) fn deliver_due(
+        &mut self,
+        mut is_there: impl FnMut(usize, &Event) -> DriverResult<bool>,
+    ) -> DriverResult<bool> {
+        while let Some(&(operation, index, chunk)) = self.due.front() {
+            if let Some(slot) = self.slot(operation, index)
+                && slot.is_due(chunk)
             {
-                if !slot.done.is_complete()? {
+                if !is_there(index, &slot.done)? {
                     return Ok(false);
                 }
-                // SAFETY: the event was recorded after the device's copy into the slot, and `reset` drops the
-                // deliveries of runs that are over.
+                // SAFETY: the device is done with its copy into the slot, and `reset` drops the deliveries of runs that
+                // are over.
                 unsafe { slot.deliver() };
             }
             self.due.pop_front();
@@ -222,7 +236,7 @@ impl Staging {
     ) -> DriverResult<bool> {
         while let Some((operation, index, chunk)) = self.due.pop_front() {
             if let Some(slot) = self.slot(operation, index)
-                && matches!(slot.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+                && slot.is_due(chunk)
             {
                 wait(index, &slot.done)?;
                 // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the deliveries of runs

@@ -1,17 +1,18 @@
-//! What a call knows of its sources and sinks, and the threads that they have. How chunks arrive is in `arrival`.
+//! What a call knows of its sources and sinks, and the threads that some of them have. How chunks arrive is in `arrival`.
 
 use std::sync::Arc;
 use std::thread::{Builder, Scope};
 
 use super::call::Call;
 use super::cut::Cut;
-use super::exchange::{End, Exchange, Trouble};
+use super::exchange::{End, Exchange, Reached, kind_of};
 use super::shape::Shape;
 use super::{Pipeline, place_of};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::io::Feed;
+use crate::io::{AnySink, AnySource, Feed};
 use crate::memory::HostMemory;
 use crate::plan::{OperationKind, OperationPlan, Plan};
+use crate::session::{Attached, Bell, Link, Trouble};
 
 /// What a run with sources and sinks knows of them.
 #[derive(Clone, Copy)]
@@ -47,10 +48,8 @@ pub(super) fn place_of_end(plan: &'static Plan, end: &End, chunk: Option<usize>)
 }
 
 /// Why a source or a sink has stopped, and where.
-pub(super) fn explain_trouble(plan: &'static Plan, exchange: &Exchange, trouble: &Trouble) -> Error {
-    let end = &exchange.ends[trouble.end];
-    let kind = trouble.kind(plan.hosts[end.host].name, end.is_sink);
-    Error::new(kind).at(place_of_end(plan, end, trouble.chunk))
+pub(super) fn explain_trouble(plan: &'static Plan, end: &End, trouble: &Trouble) -> Error {
+    Error::new(kind_of(trouble, end.name, end.is_sink)).at(place_of_end(plan, end, trouble.chunk))
 }
 
 /// Whether an operation copies from this host argument, or to it.
@@ -70,9 +69,11 @@ impl<'a> Call<'_, 'a> {
         match (feed, operations.next()) {
             _ if shape.halo > 0 => refused("its chunks see items of their neighbours (`halo`)"),
             (_, None) => refused("no operation copies it"),
-            (Feed::Sink(_), Some(first)) if first.conditional || operations.next().is_some() => refused(
-                "a sink takes each chunk once, but several copies write it, or one that chunks may leave out",
-            ),
+            (feed, Some(first)) if feed.is_sink() && (first.conditional || operations.next().is_some()) => {
+                refused(
+                    "a sink takes each chunk once, but several copies write it, or one that chunks may leave out",
+                )
+            }
             _ => Ok(()),
         }
     }
@@ -89,7 +90,7 @@ impl<'a> Call<'_, 'a> {
 
     /// A run can find out how many items it has.
     pub(super) fn check_extent(&self, reads: bool) -> Result<()> {
-        let is_source = |feed: &Option<Feed<'a>>| matches!(feed, Some(Feed::Source(_)));
+        let is_source = |feed: &Option<Feed<'a>>| feed.as_ref().is_some_and(|feed| !feed.is_sink());
         if !self.is_endless() || reads && self.hosts.iter().any(|host| is_source(&host.feed)) {
             return Ok(());
         }
@@ -98,18 +99,33 @@ impl<'a> Call<'_, 'a> {
         Err(Error::new(ErrorKind::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
     }
 
-    /// The sources and sinks of the run, each with what it is called by; and what the run shares with them.
-    pub(super) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<Feed<'a>>) {
-        let operations = self.pipeline.plan.operations;
-        let (mut ends, mut feeds) = (Vec::new(), Vec::new());
+    /// The callers who are to be told how the run ends.
+    pub(super) fn callers(&self) -> Vec<Arc<Attached>> {
+        let feeds = self.hosts.iter().filter_map(|host| host.feed.as_ref());
+        feeds.filter_map(Feed::caller).map(Arc::clone).collect()
+    }
+
+    /// What the run shares with its sources and sinks; and those that have threads, each with its number.
+    pub(super) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<(usize, Work<'a>)>) {
+        let plan = self.pipeline.plan;
+        let (mut ends, mut threads) = (Vec::new(), Vec::new());
         for (host, (source, shape)) in self.hosts.iter_mut().zip(&self.host_shapes).enumerate() {
             let Some(feed) = source.feed.take() else { continue };
-            let is_one = |&operation: &usize| copies(&operations[operation], host);
-            let operations = (0..operations.len()).filter(is_one).collect();
-            ends.push(End { host, shape: *shape, is_sink: matches!(feed, Feed::Sink(_)), operations });
-            feeds.push(feed);
+            let is_one = |&operation: &usize| copies(&plan.operations[operation], host);
+            let operations = (0..plan.operations.len()).filter(is_one).collect();
+            let is_sink = feed.is_sink();
+            let mut thread = |work| {
+                threads.push((ends.len(), work));
+                Reached::Thread(Link::new(Arc::<Bell>::default()))
+            };
+            let link = match feed {
+                Feed::Source(source) => thread(Work::Read(source)),
+                Feed::Sink(sink) => thread(Work::Write(sink)),
+                Feed::Pushed(caller) | Feed::Pulled(caller) => Reached::Caller(caller),
+            };
+            ends.push(End { host, name: plan.hosts[host].name, shape: *shape, is_sink, operations, link });
         }
-        (Arc::new(Exchange::new(ends)), feeds)
+        (Arc::new(Exchange::new(ends, self.is_endless())), threads)
     }
 
     /// What the run knows of its sources and sinks, which are given its staging slots.
@@ -150,26 +166,31 @@ impl Pipeline {
         exchange.finish_sinks();
         self.staging.finish(&self.device);
         // A source that has stopped ahead of what was enqueued is none of this run's.
-        exchange.trouble(0).map(|trouble| explain_trouble(self.plan, exchange, &trouble))
+        exchange.trouble(0).map(|(end, trouble)| explain_trouble(self.plan, end, &trouble))
     }
 }
 
-/// Starts a thread for each source and each sink.
+/// What the thread of a source or a sink works on.
+pub(super) enum Work<'a> {
+    Read(Box<dyn AnySource + 'a>),
+    Write(Box<dyn AnySink + 'a>),
+}
+
+/// Starts a thread for each source and each sink that has one.
 pub(super) fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     exchange: &Arc<Exchange>,
-    feeds: Vec<Feed<'env>>,
-    plan: &Plan,
+    threads: Vec<(usize, Work<'env>)>,
 ) -> Result<()> {
-    for (number, feed) in feeds.into_iter().enumerate() {
+    for (number, work) in threads {
         let exchange = Arc::clone(exchange);
-        let name = plan.hosts[exchange.ends[number].host].name;
-        let work = move || match feed {
-            Feed::Source(source) => exchange.read(number, source),
-            Feed::Sink(sink) => exchange.write(number, sink),
+        let host = exchange.ends[number].name;
+        let work = move || match work {
+            Work::Read(source) => exchange.read(number, source),
+            Work::Write(sink) => exchange.write(number, sink),
         };
-        let started = Builder::new().name(format!("thalweg {name}")).spawn_scoped(scope, work);
-        started.map_err(|error| ErrorKind::NoStreamThread { host: name, message: error.to_string() })?;
+        let started = Builder::new().name(format!("thalweg {host}")).spawn_scoped(scope, work);
+        started.map_err(|error| ErrorKind::NoStreamThread { host, message: error.to_string() })?;
     }
     Ok(())
 }

@@ -5,8 +5,8 @@
 //! cargo bench --bench speed [-- SECTION… --json FILE --svg FILE --runs N]
 //! ```
 //!
-//! Needs a CUDA device, but for `simulated`; nvcc on the path adds the C++. Sections: `simulated`, `calibration`, `link`,
-//! `pageable`, `files`, `small`, `frames`, `kernel`, `new`, `auto`, `sweep`, `timelines`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
+//! Needs a CUDA device, but for `simulated` and `session-simulated`; nvcc on the path adds the C++. Sections: `simulated`, `calibration`, `link`,
+//! `pageable`, `files`, `small`, `frames`, `session`, `session-simulated`, `kernel`, `new`, `auto`, `sweep`, `timelines`; all of them if none is named. Data are random, every timed run is checked, the numbers are medians of
 //! alternating runs.
 
 mod auto;
@@ -19,6 +19,7 @@ mod pipelines;
 mod plot;
 mod rust;
 mod sections;
+mod session;
 mod simulated;
 mod timelines;
 
@@ -30,14 +31,16 @@ use thalweg::prelude::*;
 
 use crate::cpp::Cpp;
 
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 14] = [
     "simulated",
+    "session-simulated",
     "calibration",
     "link",
     "pageable",
     "files",
     "small",
     "frames",
+    "session",
     "kernel",
     "new",
     "auto",
@@ -58,7 +61,11 @@ fn main() -> Result<()> {
     if wanted("simulated") {
         json.insert("simulated".to_owned(), simulated::simulated(runs)?);
     }
-    if named != ["simulated"] {
+    if wanted("session-simulated") {
+        let device = Device::simulated(Spec::h200());
+        json.insert("session-simulated".to_owned(), session::session(&device, None)?);
+    }
+    if named.is_empty() || named.iter().any(|name| !name.ends_with("simulated")) {
         on_a_gpu(&wanted, effort, option("--svg").map(Path::new), &mut json)?;
     }
     if let Some(path) = option("--json") {
@@ -103,6 +110,9 @@ fn on_a_gpu(
     }
     if wanted("frames") {
         keep("frames", frames::frames(&device, cpp.as_ref())?);
+    }
+    if wanted("session") {
+        keep("session", session::session(&device, cpp.as_ref())?);
     }
     if wanted("new") {
         keep("new", sections::new(&device)?);

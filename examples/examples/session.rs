@@ -1,0 +1,73 @@
+//! A session: frames come from a channel one after the other, each is pushed, and its result printed by another thread.
+//!
+//! ```text
+//! cargo run --release --example session
+//! ```
+
+use std::sync::mpsc;
+use std::thread;
+
+// ANCHOR: program
+use thalweg::Session;
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+
+stream_pipeline! {
+    /// `scaled <- volume * samples`.
+    pipeline Scale {
+        param volume: f32;
+        input samples: [f32];
+        output scaled: [f32];
+        device d_scaled: [f32];
+
+        chunk c = 4096;
+
+        stage load { copy samples -> d_samples; }
+        stage scale {
+            fill d_scaled = 0.0;
+            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, volume, &d_samples, &mut d_scaled);
+        }
+        stage store { copy d_scaled -> scaled; }
+    }
+}
+
+/// Scales frames as they come, until nobody sends any more. `told` is called with each result.
+fn scale(device: &Device, frames: mpsc::Receiver<Vec<f32>>, told: impl Fn(&[f32]) + Send) -> Result<Report> {
+    let mut pipeline = Scale::new(device)?;
+    let session = Session::start(move |samples, scaled| pipeline.run(0.5, samples, scaled))?;
+    let (mut pusher, mut puller, run) = session.split();
+    thread::scope(|scope| -> Result<()> {
+        let prints = scope.spawn(move || -> Result<()> {
+            let mut frame = [0.0; 1000];
+            while puller.pull(&mut frame)? == frame.len() {
+                told(&frame);
+            }
+            Ok(())
+        });
+        for frame in frames {
+            pusher.push(&frame)?;
+            // It is no whole chunk, and does not wait to be one.
+            pusher.flush()?;
+        }
+        pusher.end();
+        prints.join().expect("no panic")
+    })?;
+    run.wait()
+}
+// ANCHOR_END: program
+
+fn main() -> Result<()> {
+    let device = Device::open()?;
+    let (sender, receiver) = mpsc::channel();
+    let camera = thread::spawn(move || {
+        // Whoever does not want any more hangs up.
+        (1..=8).map(|number| vec![number as f32; 1000]).all(|frame| sender.send(frame).is_ok())
+    });
+    let report = scale(&device, receiver, |frame| {
+        let sum: f32 = frame.iter().sum();
+        println!("a frame of {} samples, {} each, {sum} together", frame.len(), frame[0]);
+    })?;
+    println!("{} samples in {} chunks", report.items, report.chunks);
+    assert!(camera.join().is_ok());
+    Ok(())
+}

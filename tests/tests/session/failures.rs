@@ -1,0 +1,257 @@
+//! What fails reaches whoever pushes, pulls and closes; what was finished before can be pulled.
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use thalweg::prelude::*;
+use thalweg::{Effect, Fault, Session, session};
+use thalweg_tests::kernels::{REFUSED, add_to, refuses};
+use thalweg_tests::{numbers, small};
+
+use super::{Next, built, everywhere, in_time, next};
+
+/// Pushes and pulls frames until something fails; what was pulled, and the error.
+fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>, Error) {
+    let mut z = Vec::new();
+    let mut left = x.chunks(5);
+    loop {
+        let mut frame = [0.0; 5];
+        if let Some(x) = left.next()
+            && let Err(error) = session.push(x)
+        {
+            // What was finished before is there all the same.
+            while let Ok(pulled @ 1..) = session.pull(&mut frame) {
+                z.extend_from_slice(&frame[..pulled]);
+            }
+            return (z, error);
+        }
+        match session.pull(&mut frame) {
+            Ok(0) => panic!("nothing fails"),
+            Ok(pulled) => z.extend_from_slice(&frame[..pulled]),
+            Err(error) => return (z, error),
+        }
+    }
+}
+
+/// Devices that were lost, so that a leak checker finds what belongs to them.
+static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+
+/// A fault at every operation of every chunk.
+#[test]
+fn faults_of_the_device() {
+    let x = numbers(30);
+    in_time(|| {
+        for (operation, chunk) in (0..Next::PLAN.operations.len()).flat_map(|o| (0..4).map(move |c| (o, c))) {
+            for effect in [Effect::Refused, Effect::Fails, Effect::Lost] {
+                for (seed, graph) in [(0, false), (1, false), (0, true)] {
+                    let spec = Spec::default();
+                    let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
+                    device.inject(Fault::operation(&Next::PLAN, operation, chunk, effect)).unwrap();
+                    let mut pipeline = built!(Next, &device, graph);
+                    let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
+                    let (z, told) = until_it_fails(&mut session, &x);
+                    assert!(
+                        next(&x).starts_with(&z) && z.len() <= 5 * chunk as usize,
+                        "{chunk}: {}",
+                        z.len()
+                    );
+                    // It stays over.
+                    assert_eq!(session.push(&x).unwrap_err().to_string(), told.to_string());
+                    assert_eq!(session.flush().unwrap_err().to_string(), told.to_string());
+                    assert_eq!(session.pull(&mut [0.0]).unwrap_err().to_string(), told.to_string());
+                    let error = session.close().unwrap_err();
+                    assert_eq!(told.to_string(), error.to_string());
+                    let place = error.place();
+                    let at = Next::PLAN.operations[operation].text;
+                    assert_eq!((place.operation, place.chunk), (Some(at), Some(chunk)), "{error}");
+                    if effect == Effect::Lost {
+                        KEPT.lock().unwrap().push(device);
+                    }
+                }
+            }
+        }
+    });
+}
+
+fn looks_at(h: &[i32], worst: i32) -> std::result::Result<(), String> {
+    if h.contains(&worst) { Err("it is the worst".to_owned()) } else { Ok(()) }
+}
+
+stream_pipeline! {
+    /// Fails in a kernel, in a function on the CPU, or in an expression.
+    pipeline Fragile {
+        param worst: i32;
+        param most: usize;
+        input x: [i32];
+        output y: [i32];
+        device dy: [i32];
+        host h: [i32];
+        chunk c = 4;
+        depth = 3;
+        stage load { copy x -> dx; }
+        stage check { copy dx -> h; host looks_at(&h, worst); copy h -> ex; }
+        stage work { refuses<<<1, 32>>>(by(most, c), &ex, out dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+fn by(most: usize, c: thalweg::Chunk) -> u32 {
+    assert!(c.index < most, "an expression panics");
+    c.len as u32
+}
+
+#[test]
+fn kernels_functions_and_expressions() {
+    everywhere(|device, graph| {
+        for bad in [0, 3, 4, 17] {
+            for (worst, most, kind) in [
+                (REFUSED, usize::MAX, "HostBody"),
+                (REFUSED + 1, usize::MAX, "HostFunction"),
+                (0, bad / 4, "Panicked"),
+            ] {
+                let mut pipeline = built!(Fragile, device, graph);
+                let mut session = Session::start(move |x, y| pipeline.run(REFUSED + 1, most, x, y)).unwrap();
+                let (mut y, mut some) = (Vec::new(), [0; 3]);
+                let told = 'over: {
+                    for i in 0.. {
+                        let item = if i == bad as i32 && worst != 0 { worst } else { i };
+                        if let Err(error) = session.push(&[item]) {
+                            break 'over error;
+                        }
+                        match session.try_pull(&mut some) {
+                            Ok(pulled) => y.extend_from_slice(&some[..pulled.unwrap()]),
+                            Err(error) => break 'over error,
+                        }
+                    }
+                    unreachable!()
+                };
+                let rest = loop {
+                    match session.pull(&mut some) {
+                        Ok(pulled) => y.extend_from_slice(&some[..pulled]),
+                        Err(error) => break error,
+                    }
+                };
+                assert_eq!(rest.to_string(), told.to_string());
+                assert!(y.len() <= bad / 4 * 4 && y.iter().zip(0..).all(|(y, x)| *y == x + 1), "{y:?}");
+                let error = session.close().unwrap_err();
+                assert!(format!("{:?}", error.kind()).starts_with(kind), "{error:?}");
+                if kind == "Panicked" {
+                    // The run has unwound: its callers know no more than that.
+                    assert!(matches!(told.kind(), ErrorKind::SessionOver), "{told}");
+                } else {
+                    assert_eq!(told.to_string(), error.to_string());
+                    assert_eq!(error.place().chunk, Some(bad as u64 / 4));
+                    assert_eq!(error.complete()[0].items, y.len(), "{error}");
+                }
+            }
+        }
+    });
+}
+
+stream_pipeline! {
+    /// A parameter that is checked before anything begins.
+    pipeline Sized {
+        input x: [f32];
+        input y: [f32];
+        input w: [f32];
+        output z: [f32];
+        chunk c = 4;
+        stage all { copy x -> dx; copy y -> _dy; copy w -> _dw; add_to<<<1, 32>>>(c.len as u32, 1.0, &mut dx); copy dx -> z; }
+    }
+}
+
+#[test]
+fn a_run_that_never_begins() {
+    in_time(|| {
+        let device = Device::simulated(Spec::default());
+        // Its arguments are dropped.
+        let mut session = Session::<f32, f32, ()>::start(|_, _| Ok(())).unwrap();
+        let error = session.push(&[1.0]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+        let error = session.pull(&mut [1.0]).unwrap_err();
+        assert_eq!(error.to_string(), "the session is over: its run has ended, or was never begun");
+        session.close().unwrap();
+        // It refuses its other arguments.
+        let mut pipeline = Sized::new(&device).unwrap();
+        let mut session =
+            Session::start(move |x, z| pipeline.run(x, &[1.0, 2.0], &[1.0, 2.0, 3.0], z)).unwrap();
+        let error = session.push(&[1.0]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+        let error = session.close().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Length { .. }), "{error}");
+        // What it is given only once.
+        let mut session = Session::<f32, f32, ()>::start(|_, _| panic!("before the run")).unwrap();
+        assert!(session.push(&[1.0]).is_err());
+        assert!(matches!(session.close().unwrap_err().kind(), ErrorKind::Panicked { .. }));
+    });
+}
+
+/// Whatever it waits for: for more, for somebody who pulls, or for nothing yet.
+#[test]
+fn cancelled() {
+    everywhere(|device, graph| {
+        for (pushed, pulls) in [(0, false), (3, false), (17, false), (17, true), (100, false)] {
+            let mut pipeline = built!(Next, device, graph);
+            let (mut frames, mut results, job) =
+                Session::start(move |x, z| pipeline.run(x, z)).unwrap().split();
+            let x = numbers(pushed);
+            let (z, told) = thalweg::scope(|scope| {
+                let pushing = scope.spawn(|| frames.push(&x).and_then(|()| frames.push(&[0.0; 1000])));
+                thread::sleep(Duration::from_millis(5));
+                let mut z = vec![0.0; if pulls { 5 } else { 0 }];
+                assert_eq!(results.pull(&mut z).unwrap(), z.len());
+                job.cancel();
+                let told = pushing.unwrap().wait().unwrap_err();
+                let mut more = [0.0; 4];
+                loop {
+                    match results.pull(&mut more) {
+                        Ok(pulled @ 1..) => z.extend_from_slice(&more[..pulled]),
+                        Ok(_) => panic!("it has ended well"),
+                        Err(error) => {
+                            assert_eq!(error.to_string(), told.to_string());
+                            break (z, told);
+                        }
+                    }
+                }
+            });
+            let error = job.wait().unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
+            assert_eq!(told.to_string(), error.to_string());
+            // One that was asked before it began has nothing.
+            assert_eq!(error.complete().first().map_or(0, |complete| complete.items), z.len());
+            let mut all = x.clone();
+            all.extend([0.0; 1000]);
+            assert!(next(&all).starts_with(&z));
+        }
+    });
+}
+
+/// An error that comes between two calls is the next call's.
+#[test]
+fn a_source_beside_it_fails() {
+    everywhere(|device, graph| {
+        let mut pipeline = built!(super::Axpy, device, graph);
+        let (told, _chunks) = std::sync::mpsc::channel();
+        let (mut left, x) = session::input();
+        let (z, mut results) = session::output();
+        let job = thalweg::spawn(move || {
+            let failing = source::from_fn(|c, slot: &mut [f32]| {
+                if c.index == 2 {
+                    return Err(std::io::ErrorKind::ConnectionReset.into());
+                }
+                slot.fill(1.0);
+                Ok(slot.len())
+            });
+            pipeline.run(1.0, told, x, failing, z)
+        });
+        let x = numbers(1000);
+        let told = left.push(&x).unwrap_err();
+        let mut z = [0.0; 9];
+        assert_eq!(results.pull(&mut z).unwrap(), 8);
+        assert!(z[..8].iter().zip(&x).all(|(z, x)| *z == 2.0 * (x + 1.0)));
+        assert_eq!(results.pull(&mut z).unwrap_err().to_string(), told.to_string());
+        assert!(matches!(told.kind(), ErrorKind::Source { host: "y", .. }), "{told}");
+        assert_eq!(job.unwrap().wait().unwrap_err().to_string(), told.to_string());
+    });
+}
