@@ -1,0 +1,76 @@
+//! Memory of candle's as ours, and ours as candle's.
+
+use std::mem::{ManuallyDrop, replace};
+
+use candle_core::cuda::CudaStorageSlice;
+use candle_core::cuda::cudarc::driver::DevicePtr;
+use candle_core::op::BackpropOp;
+use candle_core::{CpuStorage, CudaDevice, CudaStorage, InplaceOp1, Layout, Shape, Storage, Tensor, bail};
+use thalweg::{Device, DeviceBuf};
+
+/// The tensor's memory as a buffer, which keeps it.
+///
+/// # Errors
+/// The tensor is not of `f32`, not contiguous, or not on a GPU; the device is simulated.
+///
+/// # Safety
+/// The device is the tensor's. Whatever uses the buffer is in an order with whatever uses the tensor.
+pub unsafe fn buffer_of(
+    device: &Device,
+    tensor: &Tensor,
+) -> Result<DeviceBuf<f32>, Box<dyn std::error::Error>> {
+    let (storage, layout) = tensor.storage_and_layout();
+    let Storage::Cuda(storage) = &*storage else { return Err("the tensor is not on a GPU".into()) };
+    let (start, end) = layout.contiguous_offsets().ok_or("the tensor is not contiguous")?;
+    let part = storage.as_cuda_slice::<f32>()?.slice(start..end);
+    let address = part.device_ptr(&storage.device.cuda_stream()).0;
+    // SAFETY: that many elements are there as long as the tensor is; the rest is the caller's promise.
+    Ok(unsafe { DeviceBuf::from_raw(device, address, end - start, tensor.clone()) }?)
+}
+
+/// What `work` enqueues with the buffer as a tensor.
+///
+/// # Errors
+/// Those of `work`, and of the driver.
+///
+/// # Safety
+/// The buffer has as many elements as the shape, and is of the same GPU. What was enqueued before and writes it is over, or
+/// before what candle's stream is given now. The buffer lives until candle's stream is done with it. `work` keeps nothing that shares
+/// the tensor's memory.
+pub unsafe fn as_tensor<T>(
+    buffer: &DeviceBuf<f32>,
+    shape: impl Into<Shape>,
+    gpu: &CudaDevice,
+    work: impl FnOnce(&Tensor) -> candle_core::Result<T>,
+) -> candle_core::Result<T> {
+    // SAFETY: the memory is there, as the caller promises, and initialised.
+    let slice = unsafe { gpu.cuda_stream().upgrade_device_ptr::<f32>(buffer.address(), buffer.len()) };
+    let storage = Storage::Cuda(CudaStorage::wrap_cuda_slice(slice, gpu.clone()));
+    // Dropped with the memory in it, it would free what is not candle's.
+    let tensor = ManuallyDrop::new(Tensor::from_storage(storage, shape, BackpropOp::none(), false));
+    let result = work(&tensor);
+    tensor.inplace_op1(&TakeBack)?;
+    drop(ManuallyDrop::into_inner(tensor));
+    result
+}
+
+/// Takes the memory out of a tensor: candle lets an operation in place have the storage, and nobody else.
+struct TakeBack;
+
+impl InplaceOp1 for TakeBack {
+    fn name(&self) -> &'static str {
+        "take-back"
+    }
+
+    fn cpu_fwd(&self, _: &mut CpuStorage, _: &Layout) -> candle_core::Result<()> {
+        bail!("the tensor is not on a GPU")
+    }
+
+    fn cuda_fwd(&self, storage: &mut CudaStorage, _: &Layout) -> candle_core::Result<()> {
+        let other = CudaStorageSlice::F32(storage.device.alloc_zeros(1)?);
+        if let CudaStorageSlice::F32(slice) = replace(&mut storage.slice, other) {
+            let _: u64 = slice.leak();
+        }
+        Ok(())
+    }
+}
