@@ -105,13 +105,13 @@ fn a_buffer(device: &Device, gpu: &candle_core::Device, weights: &Tensor) -> Res
     // ANCHOR: buffer
     let mut numbers = DeviceBuf::<f32>::zeroed(device, N)?;
     Widen::new(device)?.run(&bytes, &mut numbers)?;
-    // SAFETY: the buffer is long enough, and lives longer than the tensor, of which nothing is kept.
+    let size = (SIDE, SIDE);
+    // SAFETY: the stream is candle's, the buffer has as many elements, and nothing is kept of the tensor but the product.
     let product = unsafe {
-        share::as_tensor(&numbers, (SIDE, SIDE), gpu.as_cuda_device()?, |tensor| tensor.matmul(weights))
+        share::as_tensor(&candles, gpu.as_cuda_device()?, &mut numbers, size, |tensor| tensor.matmul(weights))
     }?;
-    // Candle's stream reads the buffer, which is not freed before.
-    candles.note_read(&numbers)?;
     // ANCHOR_END: buffer
+    // It waits for candle's stream.
     drop(numbers);
     let alone = Tensor::from_vec(bytes, (SIDE, SIDE), gpu)?.to_dtype(candle_core::DType::F32)?;
     differing(&product, &(alone / 256.0)?.matmul(weights)?)
