@@ -1,5 +1,5 @@
-//! A tensor of candle's in the hands of a kernel of ours, and a buffer of ours as a tensor of candle's. Nothing is copied for
-//! it, and nothing is waited for in between.
+//! A tensor of candle's in the hands of a kernel of ours, and a buffer of ours as a tensor of candle's, both without a copy. The
+//! kernel is between two operations of candle's on candle's stream, so that nothing waits for it.
 
 mod share;
 
