@@ -25,7 +25,7 @@ mod launch;
 mod module;
 mod nvrtc;
 mod pinned;
-mod probe;
+pub(crate) mod probe;
 mod rows;
 pub(crate) mod table;
 mod toolkit;

@@ -1,33 +1,57 @@
-//! Looks for CUDA's libraries without the panics that cudarc has for their absence.
+//! Looks for CUDA's libraries. cudarc's loaders panic where there is none, and are not there if another crate has cudarc
+//! link the libraries.
 
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use cudarc::{driver, get_lib_name_candidates, nvrtc};
 use libloading::Library;
+
+/// A library, or the names under which it was looked for.
+type Found = Result<Library, Vec<String>>;
 
 /// CUDA's driver library, or the names under which it was looked for.
 pub(super) fn cuda_driver() -> Result<&'static Library, Vec<String>> {
-    static PRESENT: OnceLock<bool> = OnceLock::new();
-    // SAFETY: loading the library runs its initialisers, which for CUDA's driver have no preconditions.
-    if *PRESENT.get_or_init(|| unsafe { driver::sys::is_culib_present() }) {
-        // SAFETY: as above; it is present, so that this does not panic.
-        Ok(unsafe { driver::sys::culib() })
-    } else {
-        Err(names(&["cuda", "nvcuda"]))
-    }
+    static DRIVER: OnceLock<Found> = OnceLock::new();
+    DRIVER.get_or_init(|| find(&["cuda", "nvcuda"])).as_ref().map_err(Clone::clone)
 }
 
 /// NVRTC, or the names under which it was looked for.
 pub(super) fn nvrtc() -> Result<&'static Library, Vec<String>> {
-    static PRESENT: OnceLock<bool> = OnceLock::new();
-    // SAFETY: loading the library runs its initialisers, which for NVRTC have no preconditions.
-    if *PRESENT.get_or_init(|| unsafe { nvrtc::sys::is_culib_present() }) {
-        // SAFETY: as above; it is present, so that this does not panic.
-        Ok(unsafe { nvrtc::sys::culib() })
+    static NVRTC: OnceLock<Found> = OnceLock::new();
+    NVRTC.get_or_init(|| find(&["nvrtc"])).as_ref().map_err(Clone::clone)
+}
+
+fn find(stems: &[&str]) -> Found {
+    let names: Vec<String> = stems.iter().flat_map(|stem| file_names(stem)).collect();
+    // SAFETY: loading a library runs its initialisers, which for CUDA's have no preconditions.
+    let found = names.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+    found.ok_or(names)
+}
+
+/// The files that a library may be in, each once: as toolkits for developers have it, then with the numbers of CUDA's
+/// releases, this crate's own first, and as drivers have it.
+pub(crate) fn file_names(stem: &str) -> Vec<String> {
+    let releases = match () {
+        () if cfg!(feature = "cuda-11") => [11, 12, 13],
+        () if cfg!(feature = "cuda-12") => [12, 13, 11],
+        () => [13, 12, 11],
+    };
+    let mut names = vec![format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}")];
+    if DLL_SUFFIX == ".dll" {
+        names.push(format!("{stem}64{DLL_SUFFIX}"));
+        for release in releases {
+            // NVRTC's file has had the name of 11.2 since then.
+            let minor = if release == 11 { 2 } else { 0 };
+            names.push(format!("{stem}64_{release}{DLL_SUFFIX}"));
+            names.push(format!("{stem}64_{release}{minor}_0{DLL_SUFFIX}"));
+        }
     } else {
-        Err(names(&["nvrtc"]))
+        names.extend(
+            releases.iter().chain(&[1]).map(|number| format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}.{number}")),
+        );
     }
+    names
 }
 
 /// The file that NVRTC was loaded from, where the system tells.
@@ -47,17 +71,6 @@ pub(super) fn nvrtc_file() -> Option<PathBuf> {
     FILE.get_or_init(find).clone()
 }
 
-/// The file names that cudarc tries, each once.
-fn names(libraries: &[&str]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in libraries.iter().flat_map(|library| get_lib_name_candidates(library)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,16 +78,14 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn the_names_are_those_that_distributions_use() {
-        let (cuda, nvrtc) = (names(&["cuda", "nvcuda"]), names(&["nvrtc"]));
-        for expected in ["libcuda.so", "libcuda.so.1"] {
-            assert_eq!(cuda.iter().filter(|name| *name == expected).count(), 1, "{cuda:?}");
-        }
-        let mut expected = vec!["libnvrtc.so", "libnvrtc.so.12", "libnvrtc.so.11"];
-        if cfg!(feature = "cuda-13") {
-            expected.push("libnvrtc.so.13");
-        }
-        for expected in expected {
-            assert_eq!(nvrtc.iter().filter(|name| *name == expected).count(), 1, "{nvrtc:?}");
+        let (cuda, nvrtc) = (file_names("cuda"), file_names("nvrtc"));
+        for (names, expected) in [
+            (cuda, &["libcuda.so", "libcuda.so.1"][..]),
+            (nvrtc, &["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11"]),
+        ] {
+            for expected in expected {
+                assert_eq!(names.iter().filter(|name| name == expected).count(), 1, "{names:?}");
+            }
         }
     }
 

@@ -3,8 +3,7 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::sync::OnceLock;
 
-use cudarc::get_lib_name_candidates;
-
+use crate::cuda::probe::file_names;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A library that is looked for once, and stays loaded until the process ends.
@@ -70,7 +69,7 @@ impl Library {
     }
 
     /// The files to look for, each once: what toolkits for developers have, then what CUDA releases and their wheels have,
-    /// this crate's own release first, then what else cudarc knows.
+    /// this crate's own release first, then the names of any of CUDA's libraries.
     fn file_names(&self) -> Vec<String> {
         let [of_13, of_12, of_11] = self.versions;
         let versions = match () {
@@ -85,7 +84,7 @@ impl Library {
         });
         let plain = format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}");
         let mut names: Vec<String> = Vec::new();
-        for name in [plain].into_iter().chain(versioned).chain(get_lib_name_candidates(stem)) {
+        for name in [plain].into_iter().chain(versioned).chain(file_names(stem)) {
             if !names.contains(&name) {
                 names.push(name);
             }

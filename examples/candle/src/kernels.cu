@@ -1,0 +1,18 @@
+// Towards zero by as much as `by`, and no further. One thread an element.
+extern "C" __global__ void shrink(unsigned int n, float by, float* x)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float v = x[i];
+        x[i] = v > by ? v - by : v < -by ? v + by : 0.0f;
+    }
+}
+
+// Bytes as numbers from 0 up to 1. One thread an element.
+extern "C" __global__ void widen(unsigned int n, const unsigned char* bytes, float* numbers)
+{
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        numbers[i] = bytes[i] * (1.0f / 256.0f);
+    }
+}
