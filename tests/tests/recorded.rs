@@ -63,6 +63,17 @@ stream_pipeline! {
     }
 }
 
+stream_pipeline! {
+    /// From a source to a sink.
+    pipeline Through {
+        input x: [u32];
+        output z: [u32];
+        chunk c = 10;
+        stage there { copy x -> dx; }
+        stage back { copy dx -> z; }
+    }
+}
+
 /// The driver and the compiler.
 const STUBS: Stubs = Stubs::driver(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording-stubs"));
 
@@ -226,6 +237,26 @@ fn pageable_data_goes_through_pinned_slots() {
             "cuStreamSynchronize s1",
         ]
     );
+}
+
+/// While a run waits for the slot that a source is to fill next, the device may come to be done with it: the source is asked once all
+/// the same.
+#[test]
+fn sources_are_asked_once_for_each_chunk() {
+    for every in ["2", "3", "5"] {
+        let busy = [("THALWEG_BUSY", every)];
+        let record = recorded("sources_are_asked_once_for_each_chunk", &busy, |device| {
+            for depth in [1, 2, 3, 8] {
+                let mut through = Through::options(device).depth(depth).build().expect("the pipeline");
+                let mut z = Vec::new();
+                through.run(source::iter(0..2005_u32), sink::extend(&mut z)).expect("a run");
+                assert!(z.iter().copied().eq(0..2005), "depth {depth}: {z:?}");
+            }
+        });
+        if record.is_none() {
+            return;
+        }
+    }
 }
 
 #[test]

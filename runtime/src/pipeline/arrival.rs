@@ -191,9 +191,14 @@ impl Run<'_> {
         if streaming.exchange.next(number) != chunk.index {
             return Ok(());
         }
-        for &operation in &end.operations {
-            self.settle(staging, operation, chunk.index % staging.slots().max(1))?;
-        }
+        // Else what is done while the host waits for the device might ask for the same chunk.
+        self.settles.set(true);
+        let settled = end
+            .operations
+            .iter()
+            .try_for_each(|&operation| self.settle(staging, operation, chunk.index % staging.slots().max(1)));
+        self.settles.set(false);
+        settled?;
         self.ask(staging, streaming, (number, end), chunk)
     }
 
@@ -374,6 +379,9 @@ impl Run<'_> {
 
     /// Has sources read ahead while the host waits for something else.
     pub(super) fn read_meanwhile(&self, staging: &mut Staging) -> DriverResult<()> {
-        if self.streaming.is_some() { self.read_on(staging, self.begun_chunk()) } else { Ok(()) }
+        if self.streaming.is_none() || self.settles.get() {
+            return Ok(());
+        }
+        self.read_on(staging, self.begun_chunk())
     }
 }

@@ -84,6 +84,8 @@ pub struct Run<'r> {
     pub(super) wanted: (usize, &'static str),
     /// Whether the sources have ended.
     pub(super) ended: Cell<bool>,
+    /// Whether the host waits for the slots that a source is to fill next.
+    pub(super) settles: Cell<bool>,
     /// Whether a function has failed, so that nothing more is begun.
     pub(super) stopped: Cell<bool>,
     /// Who may ask it to end.
@@ -189,6 +191,7 @@ impl<'r> Run<'r> {
             streaming,
             wanted,
             ended: Cell::new(false),
+            settles: Cell::new(false),
             stopped: Cell::new(false),
             cancels: Cancels::of_this_thread(),
             current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
