@@ -38,6 +38,7 @@ mod streams;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 pub use call::{Buffer, Call, Host};
 pub use enqueue::Enqueue;
@@ -68,12 +69,12 @@ use kept::Graphs;
 use pace::Pace;
 use profile::Clockwork;
 use ring::Ring;
-use run::Totals;
 use shared::{Shared, Transfer};
 use staging::Staging;
 use state::States;
 use streams::Streams;
 use symbols::Symbols;
+use totals::Totals;
 
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 const HARDWARE_QUEUES: usize = 8;
