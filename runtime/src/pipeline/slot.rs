@@ -111,7 +111,7 @@ impl Slot {
     /// Begins to copy a chunk into the slot, which is idle.
     ///
     /// # Safety
-    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called [`Staging::finish`]. The slot
+    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called `Staging::finish`. The slot
     /// has room, and the device is done with it.
     pub(super) unsafe fn fill(&mut self, chunk: usize, from: *const u8, bytes: usize) {
         // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has drained before it
@@ -169,7 +169,7 @@ impl Slot {
     /// The device is done with the slot: begins to copy out what is in it.
     ///
     /// # Safety
-    /// It is, and the run that made the delivery is not over before it has called [`Staging::finish`].
+    /// It is, and the run that made the delivery is not over before it has called `Staging::finish`.
     pub(super) unsafe fn deliver(&mut self) {
         let State::InFlight(delivery) = self.state else { return };
         self.state = match delivery {
