@@ -174,3 +174,48 @@ fn nothing_of_anothers_on_the_simulated_device() {
     assert!(matches!(buffer.unwrap_err().kind(), ErrorKind::NotAGpu));
     assert!(Stream::new(&device).expect("a stream").raw().is_none());
 }
+
+/// What others have enqueued is under way, also where it is a race: the buffer waits for it.
+#[test]
+fn a_race_of_others_is_noted_all_the_same() -> Result<()> {
+    let device = Device::simulated(Spec::default());
+    let (a, b, c) = (Stream::new(&device)?, Stream::new(&device)?, Stream::new(&device)?);
+    let mut x = DeviceBuf::<f32>::zeroed(&device, 8)?;
+    a.fill(&mut x, 1.0)?;
+    assert!(matches!(b.note_read(&x).unwrap_err().kind(), ErrorKind::Race { .. }));
+    // It comes after what `a` has enqueued, not after what `b` reads.
+    c.wait_stream(&a)?;
+    assert!(matches!(c.fill(&mut x, 2.0).unwrap_err().kind(), ErrorKind::Race { .. }));
+    c.wait_stream(&b)?;
+    c.fill(&mut x, 2.0)?;
+    Ok(())
+}
+
+/// The null stream's order counts for them too.
+#[test]
+fn others_on_blocking_streams_come_after_the_null_stream() -> Result<()> {
+    let device = Device::simulated(Spec::default());
+    let (null, blocking) = (Stream::null(&device)?, Stream::blocking(&device)?);
+    let mut x = DeviceBuf::<f32>::zeroed(&device, 8)?;
+    null.fill(&mut x, 1.0)?;
+    blocking.note_read(&x)?;
+    null.fill(&mut x, 2.0)?;
+    Ok(())
+}
+
+/// The handles of default streams.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn handles_of_default_streams() -> Result<()> {
+    let device = Device::cuda(0)?;
+    for handle in [0, 1] {
+        // SAFETY: it stands for the null stream.
+        let stream = unsafe { Stream::from_raw(&device, std::ptr::without_provenance_mut(handle), ()) }?;
+        assert_eq!(stream.raw(), Stream::null(&device)?.raw());
+    }
+    // SAFETY: it stands for the calling thread's stream.
+    let stream = unsafe { Stream::from_raw(&device, std::ptr::without_provenance_mut(2), ()) }?;
+    let other = std::thread::spawn(move || stream.synchronize()).join().expect("no panic");
+    assert!(matches!(other.unwrap_err().kind(), ErrorKind::StreamOfAnotherThread));
+    Ok(())
+}

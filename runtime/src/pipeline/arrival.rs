@@ -61,7 +61,11 @@ impl Run<'_> {
         let (cut, mut index) = (self.cut.get(), 0);
         let chunks = cut.chunks();
         std::iter::from_fn(move || {
-            if self.cancels.any() && (self.streaming.is_some() || index < chunks) {
+            let left = match &self.streaming {
+                Some(streaming) => !self.ended.get() && (streaming.endless || index < chunks),
+                None => index < chunks,
+            };
+            if self.cancels.any() && left {
                 self.refuse_with(cancelled(self.plan, Some(index as u64)));
                 return None;
             }
@@ -322,7 +326,10 @@ impl Run<'_> {
         version: u64,
         waited: &mut Waited,
     ) -> DriverResult<()> {
-        if exchange.has_ended() || self.cancels.any() {
+        let nothing_left = self.streaming.is_some_and(|streaming| {
+            !streaming.endless && self.begun_chunk() + 1 >= streaming.whole.chunks()
+        });
+        if nothing_left || exchange.has_ended() || self.cancels.any() {
             // Who no longer pushes may wait for the run, and not pull before that.
             exchange.keep();
         }

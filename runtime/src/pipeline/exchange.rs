@@ -92,7 +92,8 @@ impl Exchange {
 
     /// Whether all sources have said where they end.
     pub(super) fn has_ended(&self) -> bool {
-        self.sources().all(|(_, end)| end.link().has_an_end())
+        let mut sources = self.sources().peekable();
+        sources.peek().is_some() && sources.all(|(_, end)| end.link().has_an_end())
     }
 
     /// Each source, and its number.
@@ -145,7 +146,9 @@ impl Exchange {
     /// The chunk that a source is to be asked for next. Behind its end it has none, but does not answer either: what the device is
     /// told does not depend on how quick its thread is.
     pub(super) fn next(&self, end: usize) -> usize {
-        self.ends[end].link().given()
+        let link = self.ends[end].link();
+        // One that has stopped takes no more slots.
+        if link.trouble().is_some() { usize::MAX } else { link.given() }
     }
 
     /// Whether a source has filled a chunk, as far as it goes.

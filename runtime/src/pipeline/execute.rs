@@ -296,6 +296,11 @@ impl Call<'_, '_> {
         let plan = pipeline.plan;
         let mut drained = pipeline.drain(graphs_only);
         pipeline.staging.finish(&pipeline.device);
+        if let Drained::Clean = drained {
+            // Before callbacks are waited for: they may wait for whoever is given this.
+            // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
+            unsafe { pipeline.staging.flush(&pipeline.device) };
+        }
         let failure = functions.finish();
         let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
         if let Some(exchange) = exchange {
@@ -309,8 +314,6 @@ impl Call<'_, '_> {
                 graphs
                     .has_done(&Given { words: &words, cut, hosts, host_shapes, buffers, in_place }, &totals);
             }
-            // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
-            unsafe { pipeline.staging.flush(&pipeline.device) };
             totals.all_arrived();
             streams = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
             // What is carried is a result of a run that went well.

@@ -233,9 +233,9 @@ impl Link {
         self.end.load(Ordering::Acquire) <= chunk
     }
 
-    /// Whether it is known where a source ends.
+    /// Whether it is known where a source ends: it has no more, or cannot go on.
     pub(crate) fn has_an_end(&self) -> bool {
-        self.end.load(Ordering::Acquire) != usize::MAX
+        self.end.load(Ordering::Acquire) != usize::MAX || self.has_trouble.load(Ordering::Acquire)
     }
 
     /// Whether a puller waits for what it was not given yet.

@@ -157,7 +157,18 @@ impl<X: Pod, Z: Pod, T> Session<X, Z, T> {
         while pulled < to.len() {
             let heard = self.bell.heard();
             match self.try_pull(&mut to[pulled..]) {
-                Ok(Some(0)) if self.is_through() && !self.pusher.send()? => break,
+                Ok(Some(0)) if self.is_through() => match self.pusher.send() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    // The next call has it.
+                    Err(_) if pulled > 0 => break,
+                    // If the run is over by now, the puller knows how.
+                    Err(error) => match self.try_pull(to)? {
+                        None => return Ok(0),
+                        Some(0) => return Err(error),
+                        Some(more) => pulled = more,
+                    },
+                },
                 Ok(Some(0)) => sleep(&self.bell, heard),
                 Ok(Some(more)) => pulled += more,
                 Ok(None) => break,

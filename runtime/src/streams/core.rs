@@ -327,18 +327,30 @@ impl StreamCore {
         Ok(done)
     }
 
-    /// Notes that what others have enqueued here so far uses this memory.
+    /// Notes that what others have enqueued here so far uses this memory, also where that is an error: it is under way.
     pub(super) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
+        // Dropped last: the last handle of a stream waits for it.
+        let others = self.legacy_others();
+        let legacy = self.legacy();
         let mut state = self.state();
+        let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
         state.enqueued += 1;
+        if let Some(joined) = joined {
+            state.clock = joined;
+        }
+        let (uses, bytes) = (used.memory.uses(), used.bytes.clone());
+        let earlier = uses.conflict(bytes.clone(), used.write, (&self.progress, &state.clock));
         let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
         let new = Use { progress, number: state.enqueued, stream, caller, write: used.write };
-        let noted = used.memory.uses().note(used.bytes.clone(), &new, (&state.clock, &state.clock), checked);
-        noted.map_err(|refused| match refused {
-            Refused::Race(earlier) => race(&earlier, (caller, used.write)),
-            Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
-        })
+        let noted = uses.note(bytes, &new, (&state.clock, &state.clock), false);
+        drop((state, legacy));
+        if noted.is_err() {
+            // The run that has the memory may give it back, and its owner free it, while it is still used here.
+            self.drain(true)?;
+            return Err(Error::new(ErrorKind::HeldByRun).at(caller.place()));
+        }
+        earlier.filter(|_| checked).map_or(Ok(()), |earlier| Err(race(&earlier, (caller, used.write))))
     }
 
     /// Notes that the operation enqueued last is a use of something that is no memory.

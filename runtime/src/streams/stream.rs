@@ -19,6 +19,11 @@ use crate::driver::{RawStream, Rows, RowsBetween};
 use crate::error::{ErrorKind, Result};
 use crate::plan::Priority;
 
+/// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
+const LEGACY: u64 = 1;
+/// `CU_STREAM_PER_THREAD`: the calling thread's own.
+const PER_THREAD: u64 = 2;
+
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
 /// Operations of different streams go on at the same time, unless an [`Event`] orders them. What is enqueued has not happened
@@ -89,17 +94,26 @@ impl Stream {
     /// [`note_read`](Self::note_read) and [`note_write`](Self::note_write) say. The stream is waited for when the last handle is
     /// dropped, and not destroyed.
     ///
+    /// The handles of default streams stand for no stream of their own: of null and `CU_STREAM_LEGACY` this is the
+    /// [null stream](Self::null), of `CU_STREAM_PER_THREAD` the [calling thread's](Self::per_thread), and nothing is kept.
+    ///
     /// # Errors
     /// The device is simulated ([`ErrorKind::NotAGpu`]).
     ///
     /// # Safety
-    /// `raw` is a `CUstream` of the device's primary context, which is the one that CUDA's runtime and cudarc use. It is there as long as
-    /// `keep` is not dropped.
+    /// `raw` is a `CUstream` of the device's context (that of [`Device::cuda`](Device::cuda) is the primary one, which CUDA's runtime and cudarc use
+    /// too), or one of those handles. It is there as long as `keep` is not dropped, and is not captured into a graph by anybody else while something is
+    /// enqueued here.
     pub unsafe fn from_raw(device: &Device, raw: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
         if device.is_simulated() {
             return Err(ErrorKind::NotAGpu.into());
         }
         let raw = RawStream(raw.expose_provenance() as u64);
+        match raw.0 {
+            0 | LEGACY => return Self::null(device),
+            PER_THREAD => return Self::per_thread(device),
+            _ => {}
+        }
         Ok(Self::of(StreamCore::lent(device, raw, Keep(Box::new(keep)))))
     }
 
@@ -111,10 +125,11 @@ impl Stream {
     }
 
     /// Says that what other libraries have enqueued here so far reads a buffer. It is waited for as any operation here is: before the
-    /// buffer is freed, and by what would write it.
+    /// buffer is freed, and by what would write it. Say it before the stream is made to wait for anything else.
     ///
     /// # Errors
-    /// Nothing orders it with an earlier operation that writes the buffer ([`ErrorKind::Race`]).
+    /// Nothing orders it with an earlier operation that writes the buffer ([`ErrorKind::Race`]): the work is under way all the same, and is
+    /// waited for; what it has read may be wrong. A run has the buffer ([`ErrorKind::HeldByRun`]): the stream was waited for.
     #[track_caller]
     pub fn note_read<T: Pod>(&self, buffer: impl FromDevice<T>) -> Result<()> {
         let used = buffer.part().used::<T>(self.device(), false)?;
@@ -124,7 +139,7 @@ impl Stream {
     /// Says that what other libraries have enqueued here so far writes a buffer, and may read it.
     ///
     /// # Errors
-    /// Nothing orders it with an earlier operation on the buffer ([`ErrorKind::Race`]).
+    /// As [`note_read`](Self::note_read), of any earlier operation on the buffer.
     #[track_caller]
     pub fn note_write<T: Pod>(&self, buffer: impl ToDevice<T>) -> Result<()> {
         let used = buffer.part().used::<T>(self.device(), true)?;

@@ -9,7 +9,7 @@ use thalweg::{Effect, Fault, Session, session};
 use thalweg_tests::kernels::{REFUSED, add_to, refuses};
 use thalweg_tests::{numbers, small};
 
-use super::{Next, built, everywhere, in_time, next};
+use super::{Next, Through, built, everywhere, in_time, next};
 
 /// Pushes and pulls frames until something fails; what was pulled, and the error.
 fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>, Error) {
@@ -253,5 +253,130 @@ fn a_source_beside_it_fails() {
         assert_eq!(results.pull(&mut z).unwrap_err().to_string(), told.to_string());
         assert!(matches!(told.kind(), ErrorKind::Source { host: "y", .. }), "{told}");
         assert_eq!(job.unwrap().wait().unwrap_err().to_string(), told.to_string());
+    });
+}
+
+/// A source that has stopped is not asked again, while a caller is still to push what comes before.
+#[test]
+fn a_source_that_fails_ahead_of_a_caller() {
+    for cancels in [false, true] {
+        everywhere(|device, graph| {
+            let mut pipeline = built!(super::Axpy, device, graph, depth(3));
+            let (told, _chunks) = std::sync::mpsc::channel();
+            let ((mut left, x), (z, mut results)) = (session::input(), session::output());
+            let run = move || {
+                let failing = source::from_fn(|c, slot: &mut [f32]| {
+                    if c.index == 2 {
+                        return Err(std::io::ErrorKind::ConnectionReset.into());
+                    }
+                    slot.fill(1.0);
+                    Ok(slot.len())
+                });
+                pipeline.run(1.0, told, x, failing, z)
+            };
+            let job = thalweg::spawn(run).unwrap();
+            thread::sleep(Duration::from_millis(5));
+            let mut z = [0.0; 4];
+            left.push(&[1.0; 4]).unwrap();
+            assert_eq!(results.pull(&mut z).unwrap(), 4);
+            thread::sleep(Duration::from_millis(30));
+            if cancels {
+                job.cancel();
+                assert!(matches!(job.wait().unwrap_err().kind(), ErrorKind::Cancelled));
+                return;
+            }
+            let _ = left.push(&[1.0; 8]);
+            assert_eq!(results.pull(&mut z).unwrap(), 4);
+            let error = results.pull(&mut z).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Source { host: "y", .. }), "{error}");
+            job.wait().unwrap_err();
+        });
+    }
+}
+
+/// An input that ends within an item has ended: results move to ordinary memory.
+#[test]
+fn an_input_that_ends_within_an_item_while_nobody_pulls() {
+    in_time(|| {
+        let device = Device::simulated(Spec::default());
+        let mut pipeline = built!(Through<u16>, &device, false);
+        let ((mut data, x), (z, mut results)) = (session::input(), session::output());
+        let job = thalweg::spawn(move || pipeline.run(3, x, z)).unwrap();
+        data.push(&[7_u16; 3 * 15 + 2]).unwrap();
+        thread::sleep(Duration::from_millis(60));
+        drop(data);
+        let error = job.wait().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Source { .. }), "{error}");
+        let mut all = [0; 45];
+        assert_eq!(results.pull(&mut all).unwrap(), 45);
+    });
+}
+
+stream_pipeline! {
+    /// Says each chunk to somebody who has to listen.
+    pipeline Says {
+        param told: std::sync::mpsc::SyncSender<usize>;
+        input x: [f32];
+        output z: [f32];
+        chunk c = 4;
+        depth = 2;
+        stage load { copy x -> dx; }
+        stage store { copy dx -> z; then |c| told.send(c.index); }
+    }
+}
+
+/// Results do not wait for callbacks, which may wait for whoever pulls them.
+#[test]
+fn a_callback_that_waits_for_whoever_pulls() {
+    everywhere(|device, graph| {
+        let mut pipeline = built!(Says, device, graph);
+        let (told, heard) = std::sync::mpsc::sync_channel(0);
+        let ((mut data, x), (z, mut results)) = (session::input(), session::output());
+        let job = thalweg::spawn(move || pipeline.run(told, x, z)).unwrap();
+        data.push(&[1.0; 3]).unwrap();
+        drop(data);
+        let mut z = [0.0; 3];
+        assert_eq!(results.pull(&mut z).unwrap(), 3);
+        assert_eq!(heard.recv().unwrap(), 0);
+        job.wait().unwrap();
+    });
+}
+
+/// What comes after it in the same call is an error of the next one.
+#[test]
+fn what_is_pulled_before_a_part_of_an_item_is_not_lost() {
+    everywhere(|device, graph| {
+        let mut pipeline = built!(Through<u16>, device, graph);
+        let mut session = Session::start(move |x, z| pipeline.run(3, x, z)).unwrap();
+        session.push(&[7_u16; 16]).unwrap();
+        let mut z = [0; 20];
+        assert_eq!(session.pull(&mut z).unwrap(), 15);
+        let error = session.pull(&mut z).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::PartOfItem { .. }), "{error}");
+        session.push(&[7; 2]).unwrap();
+        assert_eq!(session.pull(&mut z).unwrap(), 3);
+        session.close().unwrap();
+    });
+}
+
+/// Without a source nothing has ended before everything was begun: results wait in their slots.
+#[test]
+fn a_slice_is_held_back_by_whoever_pulls() {
+    in_time(|| {
+        let device = Device::simulated(Spec::default());
+        let mut pipeline = built!(Next, &device, false);
+        let (z, mut results) = session::output();
+        let x = numbers(1000);
+        let job = thalweg::spawn({
+            let x = x.clone();
+            move || pipeline.run(&x, z)
+        });
+        let job = job.unwrap();
+        thread::sleep(Duration::from_millis(100));
+        assert!(!job.is_done());
+        let mut all = vec![0.0; 1000];
+        assert_eq!(results.pull(&mut all).unwrap(), 1000);
+        assert_eq!(all, next(&x));
+        job.wait().unwrap();
     });
 }
