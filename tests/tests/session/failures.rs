@@ -366,16 +366,16 @@ fn a_slice_is_held_back_by_whoever_pulls() {
         let device = Device::simulated(Spec::default());
         let mut pipeline = built!(Next, &device, false);
         let (z, mut results) = session::output();
-        let x = numbers(1000);
+        let x = numbers(50);
         let job = thalweg::spawn({
             let x = x.clone();
             move || pipeline.run(&x, z)
         });
         let job = job.unwrap();
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(500));
         assert!(!job.is_done());
-        let mut all = vec![0.0; 1000];
-        assert_eq!(results.pull(&mut all).unwrap(), 1000);
+        let mut all = vec![0.0; 50];
+        assert_eq!(results.pull(&mut all).unwrap(), 50);
         assert_eq!(all, next(&x));
         job.wait().unwrap();
     });
