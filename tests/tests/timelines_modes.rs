@@ -88,6 +88,23 @@ stream_pipeline! {
     }
 }
 
+stream_pipeline! {
+    /// What is no kernel, and a kernel that the first chunks leave out, beside one on the host's memory.
+    pipeline InPlaceWithMore {
+        param a: f32;
+        inout y: mapped [f32];
+        device d: [f32];
+        chunk c = auto;
+        stream s;
+        stage all on s {
+            fill d = 1.0;
+            add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut d);
+            add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut y);
+            if c.index >= 4 { add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut y); }
+        }
+    }
+}
+
 const LEN: usize = 4 << 20;
 const CHUNKS: usize = 8;
 
@@ -271,4 +288,22 @@ fn kernels_that_are_timed_together() -> Result<()> {
         Ok(())
     };
     [1, 3, 4, 16, 64].into_iter().try_for_each(&mut compare)
+}
+
+/// What takes longer has more of a common time: on the device a fill is much quicker than a kernel over the link.
+#[test]
+fn each_has_its_part_of_a_common_time() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device, LEN)?;
+    let mut pipeline = InPlaceWithMore::options(&device).chunk(LEN / 12).build()?;
+    let (predicted, profiled) = (pipeline.predict(1.0, &mut y)?, pipeline.profile(1.0, &mut y)?);
+    is_near(&predicted, &profiled.report);
+    for operation in 0..predicted.plan.operations.len() {
+        let [expected, found] = [&predicted, &profiled].map(|timeline| {
+            let spans = timeline.spans.iter().filter(|span| span.operation == operation);
+            spans.map(|span| (span.end - span.start).as_secs_f64()).sum::<f64>()
+        });
+        assert!((0.7..1.4).contains(&(found / expected)), "{operation}: {found} for {expected}");
+    }
+    Ok(())
 }

@@ -73,6 +73,8 @@ struct Enqueued {
     latest: Vec<Option<Noted>>,
     /// By group of copies, when the last one ended of those that were looked at.
     ends: Vec<Nanos>,
+    /// Of the plan's operations, those that were enqueued.
+    seen: Vec<bool>,
     /// How many times several operations were timed at once.
     groups: usize,
     /// Of those operations, by what they were timed with, the place in `timed`.
@@ -84,6 +86,10 @@ struct Enqueued {
 struct Lane {
     /// The numbers of its last operations, as long as nothing tells when they end.
     open: Vec<usize>,
+    /// That those were given.
+    bytes: u64,
+    /// Whether the last one is to be timed by itself.
+    apart: bool,
     /// When a routine began to enqueue.
     begun: Nanos,
     /// What the next operation comes after.
@@ -175,11 +181,16 @@ impl Profiler {
     /// Whether an operation is timed together with what comes before it.
     fn goes_on(&self, stream: usize, tag: Tag, what: What) -> bool {
         let mut all = self.enqueued.borrow_mut();
-        let Some((chunk, engine)) = all.last(stream).map(|last| (last.tag.chunk, last.what.engine)) else {
+        // What was not seen before is timed by itself: its part of a common time goes by that.
+        let is_new = all.is_new(tag.operation as usize);
+        if std::mem::replace(&mut all.lane(stream).apart, is_new) || is_new {
+            return false;
+        }
+        let Some(last) = all.last(stream).map(|last| (last.tag.chunk, last.what.engine)) else {
             return false;
         };
-        let bytes = all.bytes(stream);
-        self.together.goes_on((chunk, engine, bytes), (tag.chunk, what))
+        let Lane { open, bytes, .. } = all.lane(stream);
+        self.together.goes_on(last, (open.len(), *bytes), (tag.chunk, what))
     }
 
     /// A routine is about to enqueue what it likes, or something else is.
@@ -414,11 +425,20 @@ impl Enqueued {
         &mut self.lanes[stream]
     }
 
+    /// Whether one of the plan's operations is enqueued for the first time.
+    fn is_new(&mut self, operation: usize) -> bool {
+        if self.seen.len() <= operation {
+            self.seen.resize(operation + 1, false);
+        }
+        !std::mem::replace(&mut self.seen[operation], true)
+    }
+
     /// Something was enqueued, at that time; the first is when the host began to.
     fn add(&mut self, stream: usize, (tag, what): (Tag, What), (begun, enqueued): (Nanos, Nanos)) {
         let number = self.read + self.pending.len();
         let lane = self.lane(stream);
         lane.open.push(number);
+        lane.bytes += what.bytes;
         let after = std::mem::take(&mut lane.after);
         let pending = Pending { what, stream, tag, begun, enqueued, after, end: None, share: None };
         self.pending.push_back(pending);
@@ -431,19 +451,11 @@ impl Enqueued {
         open.checked_sub(read).and_then(|index| self.pending.get(index))
     }
 
-    /// Of all that was enqueued on a stream of which it is not known when it ends.
-    fn bytes(&mut self, stream: usize) -> u64 {
-        let open = std::mem::take(&mut self.lane(stream).open);
-        let pending = open.iter().filter_map(|open| self.pending.get(open.checked_sub(self.read)?));
-        let bytes = pending.map(|pending| pending.what.bytes).sum();
-        self.lane(stream).open = open;
-        bytes
-    }
-
     /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
     fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
-        let (read, bytes) = (self.read, self.bytes(stream));
-        let open = std::mem::take(&mut self.lane(stream).open);
+        let read = self.read;
+        let Lane { open, bytes, .. } = self.lane(stream);
+        let (open, bytes) = (std::mem::take(open), std::mem::take(bytes));
         let Some(&first) = open.first() else { return };
         let share = (open.len() > 1).then_some(Share { group: self.groups, bytes });
         self.groups += 1;
