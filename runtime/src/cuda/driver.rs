@@ -29,9 +29,9 @@ use crate::sim::Spec;
 use crate::streams::Registry;
 
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
-const LEGACY_STREAM: u64 = 1;
+pub(crate) const LEGACY_STREAM: u64 = 1;
 /// `CU_STREAM_PER_THREAD`: the calling thread's own.
-pub(super) const PER_THREAD_STREAM: u64 = 2;
+pub(crate) const PER_THREAD_STREAM: u64 = 2;
 
 /// Of memory that is registered: for every GPU, and to be reached by kernels.
 const REGISTERED: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;

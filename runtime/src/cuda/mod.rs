@@ -42,7 +42,7 @@ pub(crate) use cache::folder as cache_folder;
 #[doc(hidden)]
 pub use compile::{Compiled, compilations, compile_for};
 use context::{Context, Keep};
-pub(crate) use driver::Cuda;
+pub(crate) use driver::{Cuda, LEGACY_STREAM, PER_THREAD_STREAM};
 #[doc(hidden)]
 pub use image::kernels_in;
 

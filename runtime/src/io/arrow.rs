@@ -10,6 +10,7 @@ use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_schema::DataType;
 use bytemuck::Pod;
 
+use super::source::fill_from;
 use super::{Scalar, Sink, Source};
 use crate::pipeline::Chunk;
 
@@ -149,21 +150,8 @@ fn numbers<P: ArrowPrimitiveType>(array: &PrimitiveArray<P>) -> &[P::Native] {
 
 impl<T: Scalar> Source<T> for Arrays<'_, T> {
     fn read(&mut self, _: Chunk, slot: &mut [T]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < slot.len() {
-            let left = self.current.as_ref().and_then(|array| numbers(array).get(self.taken..));
-            let Some(left) = left.filter(|left| !left.is_empty()) else {
-                (self.current, self.taken) = (self.rest.next().transpose()?, 0);
-                if self.current.is_none() {
-                    break;
-                }
-                continue;
-            };
-            let len = left.len().min(slot.len() - filled);
-            slot[filled..filled + len].copy_from_slice(&left[..len]);
-            (filled, self.taken) = (filled + len, self.taken + len);
-        }
-        Ok(filled)
+        let Self { rest, current, taken, .. } = self;
+        fill_from(slot, (current, taken), numbers, || rest.next().transpose())
     }
 }
 

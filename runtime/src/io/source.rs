@@ -201,22 +201,33 @@ pub struct Batches<I, B> {
 
 impl<T: Pod, B: AsRef<[T]> + Send, I: Iterator<Item = B> + Send> Source<T> for Batches<I, B> {
     fn read(&mut self, _: Chunk, slot: &mut [T]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < slot.len() {
-            let left = self.current.as_ref().and_then(|batch| batch.as_ref().get(self.taken..));
-            let Some(left) = left.filter(|left| !left.is_empty()) else {
-                (self.current, self.taken) = (self.rest.next(), 0);
-                if self.current.is_none() {
-                    break;
-                }
-                continue;
-            };
-            let len = left.len().min(slot.len() - filled);
-            slot[filled..filled + len].copy_from_slice(&left[..len]);
-            (filled, self.taken) = (filled + len, self.taken + len);
-        }
-        Ok(filled)
+        let Self { rest, current, taken } = self;
+        fill_from(slot, (current, taken), B::as_ref, || Ok(rest.next()))
     }
+}
+
+/// Fills a slot with what batches hold, and says how far. `current`: the batch that elements were taken of last, and how many.
+pub(super) fn fill_from<T: Pod, B>(
+    slot: &mut [T],
+    (current, taken): (&mut Option<B>, &mut usize),
+    elements: impl Fn(&B) -> &[T],
+    mut next: impl FnMut() -> io::Result<Option<B>>,
+) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < slot.len() {
+        let left = current.as_ref().and_then(|batch| elements(batch).get(*taken..));
+        let Some(left) = left.filter(|left| !left.is_empty()) else {
+            (*current, *taken) = (next()?, 0);
+            if current.is_none() {
+                break;
+            }
+            continue;
+        };
+        let len = left.len().min(slot.len() - filled);
+        slot[filled..filled + len].copy_from_slice(&left[..len]);
+        (filled, *taken) = (filled + len, *taken + len);
+    }
+    Ok(filled)
 }
 
 /// What [`from_fn`] gives.

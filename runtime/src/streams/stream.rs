@@ -14,15 +14,11 @@ use super::event::Event;
 use super::memory::{FromDevice, FromHost, ToDevice, ToHost};
 use super::operation::Operation;
 use super::uses::Caller;
+use crate::cuda::{LEGACY_STREAM, PER_THREAD_STREAM};
 use crate::device::Device;
 use crate::driver::{RawStream, Rows, RowsBetween};
 use crate::error::{ErrorKind, Result};
 use crate::plan::Priority;
-
-/// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
-const LEGACY: u64 = 1;
-/// `CU_STREAM_PER_THREAD`: the calling thread's own.
-const PER_THREAD: u64 = 2;
 
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
@@ -110,8 +106,8 @@ impl Stream {
         }
         let raw = RawStream(raw.expose_provenance() as u64);
         match raw.0 {
-            0 | LEGACY => return Self::null(device),
-            PER_THREAD => return Self::per_thread(device),
+            0 | LEGACY_STREAM => return Self::null(device),
+            PER_THREAD_STREAM => return Self::per_thread(device),
             _ => {}
         }
         Ok(Self::of(StreamCore::lent(device, raw, Keep(Box::new(keep)))))
