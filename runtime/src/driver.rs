@@ -52,7 +52,7 @@ pub(crate) struct RawStream(pub u64);
 pub(crate) struct RawEvent(pub u64);
 
 /// A graph of one driver that can be launched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RawGraph {
     /// The graph that was described.
     pub graph: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Loaded {
 }
 
 /// A module that one function has to itself.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RawModule {
     /// The driver's own handle.
     pub handle: u64,

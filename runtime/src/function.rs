@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
 use crate::error::{ErrorKind, Result};
 use crate::kernel::{Grid, KernelInfo};
+use crate::memory::release;
 use crate::plan::Priority;
 use crate::stream::Stream;
 
@@ -92,10 +93,13 @@ impl OwnModule {
 
 impl Drop for OwnModule {
     fn drop(&mut self) {
-        // An error is of no use to anyone here.
-        // SAFETY: unloaded here only. What was launched from it has completed: a run holds on to the module until it has
-        // drained, and leaks it if the device does not answer.
-        let _ = unsafe { self.device.driver().unload(&self.raw) };
+        let raw = std::mem::take(&mut self.raw);
+        release(&self.device, move |driver| {
+            // An error is of no use to anyone here.
+            // SAFETY: unloaded here only. What was launched from it has completed: a run holds on to the module until it has
+            // drained, and leaks it if the device does not answer.
+            let _ = unsafe { driver.unload(&raw) };
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream};
+use crate::memory::release;
 use crate::plan::Priority;
 
 /// A stream that is destroyed when it is dropped, unless it is the device's null stream.
@@ -42,8 +43,11 @@ impl Drop for Stream {
         if !self.owned {
             return;
         }
-        // SAFETY: `raw` is live and destroyed here only.
-        let _ = unsafe { self.device.driver().destroy_stream(self.raw) };
+        let raw = self.raw;
+        release(&self.device, move |driver| {
+            // SAFETY: `raw` is live and destroyed here only.
+            let _ = unsafe { driver.destroy_stream(raw) };
+        });
     }
 }
 
@@ -87,7 +91,10 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: `raw` is live and destroyed here only.
-        let _ = unsafe { self.device.driver().destroy_event(self.raw) };
+        let raw = self.raw;
+        release(&self.device, move |driver| {
+            // SAFETY: `raw` is live and destroyed here only.
+            let _ = unsafe { driver.destroy_event(raw) };
+        });
     }
 }

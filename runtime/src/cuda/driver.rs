@@ -89,8 +89,11 @@ impl Cuda {
         })
     }
 
+    /// Makes the context current, other than for a job: another thread's call may have the driver to itself until the device has
+    /// nothing to do, and the job's stream waits for the job.
     #[inline]
     fn enter(&self) -> DriverResult<&'static Api> {
+        HostFunctions::may_call("cuCtxSetCurrent")?;
         self.context.enter()
     }
 
@@ -192,7 +195,7 @@ impl Driver for Cuda {
     }
 
     fn may_wait(&self) -> DriverResult<()> {
-        HostFunctions::may_wait()
+        HostFunctions::may_call("cuStreamSynchronize")
     }
 
     fn make_current(&self) -> DriverResult<()> {

@@ -5,6 +5,7 @@ use super::repeat::Done;
 use crate::device::Device;
 use crate::driver::{DriverResult, RawGraph};
 use crate::graph::Recording;
+use crate::memory::release;
 use crate::plan::Priority;
 use crate::stream::{Event, Stream};
 
@@ -17,9 +18,12 @@ pub(super) struct Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is replaced before
-        // that waits in `retired`, and those of a device that does not answer are leaked.
-        let _ = unsafe { self.device.driver().destroy_graph(&self.raw) };
+        let raw = std::mem::take(&mut self.raw);
+        release(&self.device, move |driver| {
+            // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is replaced before
+            // that waits in `retired`, and those of a device that does not answer are leaked.
+            let _ = unsafe { driver.destroy_graph(&raw) };
+        });
     }
 }
 

@@ -12,7 +12,8 @@ use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::driver::HostBody;
+use super::fault;
+use crate::driver::{DriverResult, HostBody};
 
 /// The pool, one for the process; none where the system gives no threads.
 fn pool() -> Option<&'static ThreadPool> {
@@ -24,6 +25,12 @@ fn pool() -> Option<&'static ThreadPool> {
 /// Whether the calling thread runs a host body, or a task of one.
 pub(super) fn is_inside() -> bool {
     pool().is_some_and(|pool| pool.current_thread_index().is_some())
+}
+
+/// A body that waited for its own device would wait for itself; one that waited for another would hold up all. On a GPU none may
+/// call the driver at all: another thread may have it to itself, and wait for the device.
+pub(super) fn refuse_inside(call: &'static str) -> DriverResult<()> {
+    if is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
 }
 
 /// Runs a body and waits for it.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::Sim;
-use super::fault;
 use super::machine::Machine;
 use super::model::Nanos;
 use super::queue::Work;
+use super::{Sim, bodies, fault};
 use crate::device::Device;
 use crate::driver::{DriverResult, Tag};
 use crate::error::{DriverError, ErrorKind, Result};
@@ -303,6 +302,7 @@ impl Faults {
 impl Machine {
     /// A call that enqueues no work begins: whether it is to be carried out (`true`), or only to seem so.
     pub fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
+        bodies::refuse_inside(call)?;
         self.faults.alive()?;
         let Some(effect) = self.faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
             return Ok(true);

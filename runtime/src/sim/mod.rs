@@ -194,7 +194,7 @@ impl Driver for Sim {
     }
 
     fn may_wait(&self) -> DriverResult<()> {
-        self.refuse_inside("cuStreamSynchronize")
+        bodies::refuse_inside("cuStreamSynchronize")
     }
 
     fn free_memory(&self) -> DriverResult<u64> {

@@ -15,7 +15,7 @@ use crate::unwind::{contain, drop_payload};
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
         let call = "cuStreamSynchronize";
-        self.refuse_inside(call)?;
+        bodies::refuse_inside(call)?;
         let mut machine = self.machine();
         machine.begin(call, None, 0)?;
         let state = machine.stream(call, stream)?;
@@ -36,7 +36,7 @@ impl Sim {
     /// Waits for every stream. What went wrong in one, its own synchronisation reports.
     pub(super) fn wait_for_all(&self) -> DriverResult<()> {
         let call = "cuCtxSynchronize";
-        self.refuse_inside(call)?;
+        bodies::refuse_inside(call)?;
         let mut machine = self.machine();
         machine.begin(call, None, 0)?;
         let streams: Vec<_> =
@@ -56,7 +56,7 @@ impl Sim {
 
     /// Lets the host's time go on a little, and the device with it.
     pub(super) fn go_on(&self) {
-        if self.refuse_inside("cuStreamQuery").is_err() {
+        if bodies::refuse_inside("cuStreamQuery").is_err() {
             return;
         }
         let mut machine = self.machine();
@@ -79,7 +79,7 @@ impl Sim {
     }
 
     pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
-        self.refuse_inside(call)?;
+        bodies::refuse_inside(call)?;
         let machine = self.machine();
         let complete = |_: &Machine| record.outcome.get().map(|outcome| outcome.at);
         let (mut machine, at) = self.run_until(call, machine, complete)?;
@@ -169,11 +169,6 @@ impl Sim {
                 Ok(())
             }
         }
-    }
-
-    /// A body that waited for its own device would wait for itself; one that waited for another would hold up all.
-    pub(super) fn refuse_inside(&self, call: &'static str) -> DriverResult<()> {
-        if bodies::is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
     }
 }
 

@@ -73,7 +73,8 @@ impl Stream {
     /// Calls a function once everything enqueued so far is complete; the stream goes on when it has returned:
     /// `cudaLaunchHostFunc`.
     ///
-    /// It runs on a thread of this crate's and may take its time, but it may not enqueue anything or wait for a device. If
+    /// It runs on a thread of this crate's and may take its time, but it may not use a device: whatever it asks of one is an
+    /// error. Buffers, events and streams may be dropped there; they go a little later. If
     /// something has failed on the way, it is dropped without being called. If it panics, the stream goes on, and its next
     /// synchronisation says so.
     ///

@@ -19,6 +19,7 @@ on_both!(
     buffers_that_go_within_a_function,
     a_capture_that_fails_gives_its_buffers_back,
     functions_may_not_enqueue,
+    functions_may_not_use_the_device,
     a_run_has_its_arguments_to_itself,
     an_event_that_is_asked_orders,
     a_callback_may_free_and_go_on,
@@ -165,6 +166,38 @@ fn functions_may_not_enqueue(device: &Device) {
         .expect("a function");
     stream.synchronize().expect("the device");
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), [true; 4]);
+}
+
+/// Whoever uses it may be made to wait for what waits for them. What they drop goes all the same.
+fn functions_may_not_use_the_device(device: &Device) {
+    for _ in 0..20 {
+        let (stream, other, event) =
+            (stream(device), stream(device), Event::with_timing(device).expect("an event"));
+        let mut pipeline = Doubled::new(device).expect("a pipeline");
+        let mut x = DeviceBuf::from_slice(device, &[1.0_f32; 1000]).expect("memory");
+        pipeline.run(&mut x, || ()).expect("a run");
+        other.record(&event).expect("a record");
+        let (its, (sender, outcomes)) = (device.clone(), mpsc::channel());
+        let asks = move || {
+            let refused = [
+                Stream::new(&its).is_err(),
+                Event::new(&its).is_err(),
+                DeviceBuf::<f32>::zeroed(&its, 10).is_err(),
+                PinnedBuf::<f32>::zeroed(&its, 10).is_err(),
+                Doubled::new(&its).is_err(),
+                pipeline.run(&mut x, || ()).is_err(),
+                event.query().is_err(),
+                other.query().is_err(),
+                x.copy_to_slice(&mut [0.0; 1000]).is_err(),
+                its.synchronize().is_err(),
+            ];
+            sender.send(refused).expect("a receiver");
+            drop((pipeline, x, event, other));
+        };
+        stream.host(asks).expect("a function");
+        stream.synchronize().expect("the device");
+        assert_eq!(outcomes.recv(), Ok([true; 10]));
+    }
 }
 
 stream_pipeline! {

@@ -59,13 +59,14 @@ impl HostFunctions {
         }
     }
 
-    /// An error where the calling thread runs a job: the stream waits for it, and might be what it would wait for.
-    pub(super) fn may_wait() -> DriverResult<()> {
+    /// An error where the calling thread runs a job: the stream waits for it, and might be what `call` would wait for.
+    #[inline]
+    pub(super) fn may_call(call: &'static str) -> DriverResult<()> {
         if !pool::is_inside() {
             return Ok(());
         }
         let description = "a host function cannot wait for a device".to_owned();
-        Err(DriverError::new("cuStreamSynchronize", 800, "CUDA_ERROR_NOT_PERMITTED", description))
+        Err(DriverError::new(call, 800, "CUDA_ERROR_NOT_PERMITTED", description))
     }
 
     /// Has the stream call `signal`.

@@ -125,15 +125,15 @@ fn a_body_cannot_wait_for_a_device() {
     rig.record(event, other);
     let results = Arc::new(Mutex::new(Vec::new()));
     let (inner, noted) = (Rig::of(Arc::clone(&rig.sim)), Arc::clone(&results));
+    let another = Rig::new();
+    let its = another.stream();
+    another.kernel(its, tag(0, 0), &[]);
     let body = move || {
         let mut noted = noted.lock().unwrap();
         noted.push(inner.sync(other).map_err(|error| error.code));
         noted.push(inner.sync_event(event).map_err(|error| error.code));
         // Nor for another one: it would take a thread from the bodies there.
-        let another = Rig::new();
-        let stream = another.stream();
-        another.kernel(stream, tag(0, 0), &[]);
-        noted.push(another.sync(stream).map_err(|error| error.code));
+        noted.push(another.sync(its).map_err(|error| error.code));
     };
     rig.launch(stream, tag(1, 0), &[], body).unwrap();
     rig.sync(stream).unwrap();

@@ -332,6 +332,35 @@ fn a_job_may_not_wait_for_the_device() {
     });
 }
 
+/// Nor call the driver at all: the stub ends the process. What it drops goes from another thread.
+#[test]
+fn what_a_job_drops_goes_elsewhere() {
+    let calls = recorded("what_a_job_drops_goes_elsewhere", &[], &[], || {
+        let device = crate::Device::cuda(0).expect("the stub's device");
+        let stream = crate::Stream::new(&device).expect("a stream");
+        let other = crate::Stream::new(&device).expect("a stream");
+        let event = crate::Event::new(&device).expect("an event");
+        let mut x = crate::DeviceBuf::<f32>::zeroed(&device, 10).expect("memory");
+        let y = crate::PinnedBuf::<f32>::zeroed(&device, 10).expect("memory");
+        other.fill(&mut x, 1.0).expect("a fill");
+        other.record(&event).expect("a record");
+        stream
+            .host(move || {
+                assert!(event.query().is_err() && other.query().is_err(), "nobody is let in");
+                drop((event, other, x, y));
+            })
+            .expect("a function");
+        stream.synchronize().expect("the device");
+        // One thing after another.
+        stream.then(|_| ()).expect("a callback");
+        stream.synchronize().expect("the device");
+    });
+    let Some(calls) = calls else { return };
+    for gone in ["cuEventDestroy e", "cuStreamDestroy s2", "cuMemFree d", "cuMemFreeHost h"] {
+        assert!(calls.contains(gone), "{gone}: {calls}");
+    }
+}
+
 /// Words and threads go from one stream to the next while others use theirs.
 #[test]
 fn jobs_of_many_threads_come_in_the_order_of_their_streams() {
