@@ -14,7 +14,7 @@ use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
 use super::predict::Model;
-use super::profile::Profiler;
+use super::profile::{Profiler, share};
 use super::purpose::Purpose;
 use super::repeat::Given;
 use super::run::{Run, Watch};
@@ -167,6 +167,7 @@ impl Call<'_, '_> {
     ) -> Result<Enqueued> {
         let slots = self.pipeline.depth.min(cut.chunks());
         let profiles = self.purpose == Purpose::Profile;
+        let share = share(self.pipeline.plan, &self.host_shapes, stages, slots, cut.largest());
         let endless = self.is_endless();
         let Call { pipeline, shared, .. } = &mut *self;
         let plan = pipeline.plan;
@@ -199,7 +200,7 @@ impl Call<'_, '_> {
         }
         let start = pipeline.device.driver().clock();
         let profiler = match profiles {
-            true => Some(pipeline.profiler(start).map_err(|error| explain(plan, error))?),
+            true => Some(pipeline.profiler(start, share).map_err(|error| explain(plan, error))?),
             false => None,
         };
         let streaming = exchange.map(|exchange| self.streaming(exchange, cut));

@@ -125,6 +125,8 @@ pub struct Pipeline {
     clockwork: Clockwork,
     /// What the last profile has shown of each operation. Empty without one.
     paces: Vec<Option<Pace>>,
+    /// Of a profiled run's time, what may be spent on telling the time, if that was said.
+    profile_share: Option<f64>,
     /// Who is told how far a run is.
     listener: Option<Listener>,
 }
@@ -147,7 +149,8 @@ impl Pipeline {
     }
 
     fn with_resources(options: Settings<'_>, plan: &'static Plan, declared: Option<usize>) -> Result<Self> {
-        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph, reporting } = options;
+        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph, profile_share, reporting } =
+            options;
         let given = chosen.or(declared);
         let depth = given.unwrap_or_else(|| costs::depth(plan));
         if depth == 0 {
@@ -179,6 +182,7 @@ impl Pipeline {
             graphs: (graph == Some(true)).then(Box::default),
             symbols: Symbols::default(),
             clockwork: Clockwork::default(),
+            profile_share,
             paces: Vec::new(),
             listener: reporting.listener(),
         })
@@ -356,6 +360,7 @@ pub struct Settings<'a> {
     depth: Option<usize>,
     budget: Option<usize>,
     graph: Option<bool>,
+    profile_share: Option<f64>,
     reporting: &'a Reporting,
 }
 

@@ -33,7 +33,7 @@ impl Pace {
 pub(super) fn paces(plan: &Plan, timed: &[Timed]) -> Vec<Option<Pace>> {
     let alone = alone(timed);
     let mut sums = vec![(0.0, 0.0, 0_usize); plan.operations.len()];
-    for (timed, time) in timed.iter().zip(alone) {
+    for (timed, time) in timed.iter().zip(alone).filter(|(timed, _)| !timed.estimated) {
         if let Some((total, bytes, count)) = sums.get_mut(timed.tag.operation as usize) {
             *total += time;
             *bytes += timed.what.bytes as f64;

@@ -353,7 +353,15 @@ impl Model {
             // Others are the threads' copies.
             while done.next_if(|done| done.work < work).is_some() {}
             if let Some(Done { enqueued, start, end, .. }) = done.next_if(|done| done.work == work) {
-                timed.push(super::profile::Timed { what, stream, tag, enqueued, start, end });
+                timed.push(super::profile::Timed {
+                    what,
+                    stream,
+                    tag,
+                    enqueued,
+                    start,
+                    end,
+                    estimated: false,
+                });
             }
         }
         timed

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Pipeline;
 use super::observed::Observed;
-use super::profile::{Profiler, Timed};
+use super::profile::{Profiler, Sampling, Timed};
 use crate::driver::DriverResult;
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan};
@@ -25,10 +25,13 @@ pub enum Purpose {
 }
 
 impl Pipeline {
-    /// What times a run that begins now.
-    pub(super) fn profiler(&mut self, began: Duration) -> DriverResult<Profiler> {
+    /// What times a run that begins now. `share`: of its time, that this may take where it matters.
+    pub(super) fn profiler(&mut self, began: Duration, share: Option<f64>) -> DriverResult<Profiler> {
+        // A simulated device is as quick as it is, whatever the host does.
+        let share = self.profile_share.or(share.filter(|_| !self.device.is_simulated()));
         let streams = (self.observed(), self.streams.all().first(), self.depth);
-        Profiler::new(&self.device, self.plan, std::mem::take(&mut self.clockwork), streams, began)
+        let clockwork = std::mem::take(&mut self.clockwork);
+        Profiler::new(&self.device, self.plan, clockwork, streams, Sampling::new(share, self.depth), began)
     }
 
     /// Which streams of a profile are observed.
@@ -91,6 +94,7 @@ impl Pipeline {
                 enqueued: nanos(timed.enqueued),
                 start: nanos(timed.start).min(over),
                 end: nanos(timed.end).min(over),
+                estimated: timed.estimated,
             });
         }
         timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));

@@ -340,6 +340,9 @@ impl<'r> Run<'r> {
                 self.refuse_with(explain(self.plan, error));
             }
         }
+        if let Some(profiler) = self.profiler() {
+            profiler.begin(index);
+        }
         if let Some(model) = self.model() {
             let begun = model.borrow_mut().begin_chunk(index);
             if let Err(error) = begun {

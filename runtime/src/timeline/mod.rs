@@ -28,6 +28,7 @@ pub use compare::Comparison;
 pub use findings::{Cause, Finding};
 pub use gantt::Gantt;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::driver::Nanos;
@@ -107,6 +108,8 @@ pub struct Span {
     pub start: Duration,
     /// When it was done.
     pub end: Duration,
+    /// Whether a profile has not timed this one, but worked out when it was from other chunks that it has.
+    pub estimated: bool,
 }
 
 /// What carries operations out.
@@ -126,6 +129,12 @@ impl Timeline {
     /// From the first call to the last result.
     pub fn time(&self) -> Duration {
         self.report.time
+    }
+
+    /// The chunks of which a profile has timed operations. As many as there are, where nothing is [estimated](Span::estimated).
+    pub fn timed_chunks(&self) -> usize {
+        let timed = self.spans.iter().filter(|span| !span.estimated).map(|span| span.chunk);
+        timed.collect::<BTreeSet<_>>().len()
     }
 
     /// The name of a span's stage.

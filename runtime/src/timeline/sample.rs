@@ -82,6 +82,7 @@ pub(super) fn span(operation: usize, chunk: usize, row: usize, at: Range<u64>) -
         enqueued: Duration::from_micros(chunk as u64),
         start: Duration::from_micros(at.start),
         end: Duration::from_micros(at.end),
+        estimated: false,
     }
 }
 

@@ -17,6 +17,8 @@ const BAR: f64 = 20.0;
 const ROW: f64 = 24.0;
 /// A row of overlapping spans is as many bars high, but no more than this.
 const LANES: usize = 4;
+/// What was not timed is drawn with so much of its colour.
+const ESTIMATED: f64 = 0.6;
 /// More rectangles than these help nobody, and slow every viewer down.
 const RECTANGLES: usize = 8_000;
 
@@ -249,7 +251,7 @@ struct Bar {
     stage: usize,
     /// Of a single span.
     chunk: Option<usize>,
-    /// The share of the bar in which something was done.
+    /// The share of the bar in which something was done; less than all of it where that was not timed.
     opacity: f64,
     tip: String,
 }
@@ -298,7 +300,10 @@ impl Bars<'_> {
         }
         let first_of_most = times.iter().enumerate().rev().max_by_key(|(_, time)| **time);
         let (stage, opacity, tip) = match spans {
-            [span] => (stage_of(span)?, 1.0, self.timeline.tip(span)),
+            [span] => {
+                let opacity = if span.estimated { ESTIMATED } else { 1.0 };
+                (stage_of(span)?, opacity, self.timeline.tip(span))
+            }
             _ => {
                 let busy: u64 = times.iter().sum();
                 let length = nanoseconds(end).saturating_sub(nanoseconds(first.start)).max(1);
@@ -333,6 +338,9 @@ impl Timeline {
             Time(span.end),
             Time(span.time()),
         );
+        if span.estimated {
+            tip.push_str("\nestimated: other chunks were timed");
+        }
         if span.blocks > 0 {
             tip.push_str(&format!("\n{}", count(span.blocks as usize, "block")));
         }

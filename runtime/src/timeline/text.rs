@@ -88,6 +88,12 @@ impl Timeline {
                 let even = if report.items.div_ceil(report.chunk.max(1)) == chunks { "" } else { "up to " };
                 parts.push(format!("{} of {even}{}", count(chunks, "chunk"), count(report.chunk, "item")));
                 parts.push(format!("depth {}", report.depth));
+                if self.spans.iter().any(|span| span.estimated) {
+                    parts.push(format!(
+                        "{} timed and the others estimated",
+                        count(self.timed_chunks(), "chunk")
+                    ));
+                }
             }
         }
         parts

@@ -87,6 +87,9 @@ impl Timeline {
         let mut args = format!(
             r#"{{"stage":{stage},"chunk":{chunk},"engine":"{engine}","enqueued (us)":{enqueued},"site":{site}"#
         );
+        if span.estimated {
+            args.push_str(",\"estimated\":true");
+        }
         if span.bytes > 0 {
             args.push_str(&format!(",\"bytes\":{}", span.bytes));
         }

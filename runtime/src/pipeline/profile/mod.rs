@@ -7,8 +7,10 @@
 //! Streams without copies have none, and several share one where there are many.
 //! When an operation began needs no event: it is when the last of what it had to wait for was done. Kernels that work on the
 //! host's memory and follow each other on a stream are timed several at a time (`together`). Events, not too many, and observers
-//! are kept from run to run.
+//! are kept from run to run. Where the run would take longer for it, only some of the chunks are timed (`sampling`).
 
+mod between;
+mod sampling;
 mod stamp;
 mod together;
 
@@ -17,6 +19,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
+pub(super) use sampling::{Sampling, share};
 pub(super) use stamp::Clockwork;
 use stamp::{Noted, Stamp};
 use together::{Share, Together, split};
@@ -52,6 +55,7 @@ pub(super) struct Profiler {
     observed: Observed,
     mark: Event,
     together: Together,
+    sampling: Sampling,
     /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
     awaited: Vec<bool>,
     enqueued: RefCell<Enqueued>,
@@ -65,10 +69,12 @@ struct Enqueued {
     /// How many were looked at.
     read: usize,
     timed: Vec<Timed>,
+    /// What was enqueued and is not timed, with what tells when it ended where something does.
+    untimed: Vec<(Untimed, Option<Rc<Stamp>>)>,
     /// By stream.
     lanes: Vec<Lane>,
     /// Of the plan's events, by number, the latest record.
-    events: Vec<Option<Rc<Stamp>>>,
+    events: Vec<Option<Recorded>>,
     /// By observer that is shared, what it noted last.
     latest: Vec<Option<Noted>>,
     /// By group of copies, when the last one ended of those that were looked at.
@@ -81,17 +87,28 @@ struct Enqueued {
     shares: Vec<(usize, usize)>,
 }
 
+/// A record of one of the plan's events.
+#[derive(Clone)]
+enum Recorded {
+    /// It is known when that was, or will be.
+    Timed(Rc<Stamp>),
+    Untimed,
+}
+
 /// What is known of a stream.
 #[derive(Default, Clone)]
 struct Lane {
     /// The numbers of its last operations, as long as nothing tells when they end.
     open: Vec<usize>,
+    /// If the last one is not timed, its place among those, likewise.
+    untimed: Option<usize>,
     /// That those were given.
     bytes: u64,
     /// Whether the last one is to be timed by itself.
     apart: bool,
-    /// When a routine began to enqueue.
+    /// When a routine began to enqueue, and whether it is timed.
     begun: Nanos,
+    is_timed: bool,
     /// What the next operation comes after.
     after: Vec<Rc<Stamp>>,
 }
@@ -118,6 +135,17 @@ pub(super) struct Timed {
     pub(super) enqueued: Nanos,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
+    /// Whether that was worked out from what was timed in other chunks.
+    pub(super) estimated: bool,
+}
+
+/// Likewise, if it was not timed.
+#[derive(Debug, Clone, Copy)]
+struct Untimed {
+    what: What,
+    stream: usize,
+    tag: Tag,
+    enqueued: Nanos,
 }
 
 impl Profiler {
@@ -127,6 +155,7 @@ impl Profiler {
         plan: &Plan,
         clockwork: Clockwork,
         (observed, first, depth): (Observed, Option<&Stream>, usize),
+        sampling: Sampling,
         began: Duration,
     ) -> DriverResult<Self> {
         let Clockwork { events: mut pool, observers, mark } = clockwork;
@@ -148,8 +177,19 @@ impl Profiler {
         let together = Together::new(plan, depth);
         let device = device.clone();
         let base_at = 0.0;
-        let mut new =
-            Self { device, base, base_at, began, observers, observed, mark, together, awaited, enqueued };
+        let mut new = Self {
+            device,
+            base,
+            base_at,
+            began,
+            observers,
+            observed,
+            mark,
+            together,
+            sampling,
+            awaited,
+            enqueued,
+        };
         new.base_at = new.now();
         Ok(new)
     }
@@ -157,6 +197,22 @@ impl Profiler {
     /// The host's clock, since the run began.
     fn now(&self) -> Nanos {
         self.device.driver().clock().saturating_sub(self.began).as_secs_f64() * 1e9
+    }
+
+    /// Another chunk begins, other than the first.
+    pub(super) fn begin(&self, chunk: usize) {
+        self.sampling.begin(chunk, || self.now());
+    }
+
+    /// Does what tells the time of something.
+    fn telling<T>(&self, tell: impl FnOnce() -> DriverResult<T>) -> DriverResult<T> {
+        if !self.sampling.counts() {
+            return tell();
+        }
+        let begun = self.now();
+        let told = tell();
+        self.sampling.took(self.now() - begun);
+        told
     }
 
     /// Enqueues an operation.
@@ -167,22 +223,28 @@ impl Profiler {
         what: What,
         enqueue: impl FnOnce() -> DriverResult<()>,
     ) -> DriverResult<()> {
-        if !self.goes_on(stream.number, tag, what) {
-            self.settle(stream, tag)?;
+        // What was not seen before is timed by itself: of the others it is known by that.
+        let is_new = self.enqueued.borrow_mut().is_new(tag.operation as usize);
+        let is_timed = is_new || self.sampling.is_timed();
+        if !(is_timed && self.goes_on(stream.number, tag, what, is_new)) {
+            self.settle(stream, tag, is_timed)?;
         }
         // It begins when it is enqueued, unless the call waits for it.
         let begun = self.device.driver().is_synchronous().then(|| self.now());
         enqueue()?;
         let now = self.now();
-        self.enqueued.borrow_mut().add(stream.number, (tag, what), (begun.unwrap_or(now), now));
+        let mut all = self.enqueued.borrow_mut();
+        match is_timed {
+            true => all.add(stream.number, (tag, what), (begun.unwrap_or(now), now)),
+            false => all.pass(stream.number, (tag, what), now),
+        }
         Ok(())
     }
 
-    /// Whether an operation is timed together with what comes before it.
-    fn goes_on(&self, stream: usize, tag: Tag, what: What) -> bool {
+    /// Whether an operation is timed together with what comes before it: its part of a common time goes by what it took when it was
+    /// new.
+    fn goes_on(&self, stream: usize, tag: Tag, what: What, is_new: bool) -> bool {
         let mut all = self.enqueued.borrow_mut();
-        // What was not seen before is timed by itself: its part of a common time goes by that.
-        let is_new = all.is_new(tag.operation as usize);
         if std::mem::replace(&mut all.lane(stream).apart, is_new) || is_new {
             return false;
         }
@@ -195,21 +257,26 @@ impl Profiler {
 
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
-        self.settle(stream, tag)?;
-        self.enqueued.borrow_mut().lane(stream.number).begun = self.now();
+        let is_timed = self.enqueued.borrow_mut().is_new(tag.operation as usize) || self.sampling.is_timed();
+        self.settle(stream, tag, is_timed)?;
+        let mut all = self.enqueued.borrow_mut();
+        let lane = all.lane(stream.number);
+        (lane.begun, lane.is_timed) = (self.now(), is_timed);
         Ok(())
     }
 
-    /// Has what is on a stream tell when it ends.
-    fn settle(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
-        let last = self.enqueued.borrow_mut().last(stream.number).map(|last| last.what.engine);
+    /// Has what is on a stream tell when it ends, if that is timed or what comes `next` is.
+    fn settle(&self, stream: Numbered<RawStream>, tag: Tag, next: bool) -> DriverResult<()> {
+        let last = self.enqueued.borrow_mut().last_engine(stream.number, next);
         let Some(engine) = last else { return Ok(()) };
         let observer = self.observed.observer(stream.number, engine).filter(|_| copies(engine));
         let stamp = match observer {
             Some(observer) => {
                 let mark = self.mark.raw;
-                // SAFETY: both are live for as long as the run, which waits for the stream.
-                unsafe { self.device.driver().record(mark, stream.raw, tag)? };
+                self.telling(|| {
+                    // SAFETY: both are live for as long as the run, which waits for the stream.
+                    unsafe { self.device.driver().record(mark, stream.raw, tag) }
+                })?;
                 self.observed(observer, mark, tag)?
             }
             None => self.noted(stream.raw, tag)?,
@@ -221,8 +288,11 @@ impl Profiler {
     /// It has.
     pub(super) fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
         let mut all = self.enqueued.borrow_mut();
-        let begun = all.lane(stream.number).begun;
-        all.add(stream.number, (tag, what), (begun, self.now()));
+        let &mut Lane { begun, is_timed, .. } = all.lane(stream.number);
+        match is_timed {
+            true => all.add(stream.number, (tag, what), (begun, self.now())),
+            false => all.pass(stream.number, (tag, what), self.now()),
+        }
     }
 
     /// Records one of the plan's events.
@@ -232,13 +302,17 @@ impl Profiler {
         stream: Numbered<RawStream>,
         tag: Tag,
     ) -> DriverResult<()> {
-        let last = self.enqueued.borrow_mut().last(stream.number).map(|last| last.what.engine);
+        let last = self.enqueued.borrow_mut().last_engine(stream.number, false);
         let copy = last.filter(|&engine| copies(engine));
         let observer = copy.and_then(|engine| self.observed.observer(stream.number, engine));
         let is_awaited = self.awaited.get(event.number % self.awaited.len().max(1)) == Some(&true);
         // Before the one that tells the time, which takes longer: others wait for this one.
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
+        if last.is_none() && !self.sampling.is_timed() {
+            self.enqueued.borrow_mut().record(event.number, Recorded::Untimed);
+            return Ok(());
+        }
         let stamp = match (copy, is_awaited, observer) {
             (Some(_), true, _) => self.stamp()?,
             (Some(_), false, Some(observer)) => self.observed(observer, event.raw, tag)?,
@@ -246,10 +320,7 @@ impl Profiler {
         };
         let mut all = self.enqueued.borrow_mut();
         all.ends(stream.number, &stamp);
-        if all.events.len() <= event.number {
-            all.events.resize(event.number + 1, None);
-        }
-        all.events[event.number] = Some(stamp);
+        all.record(event.number, Recorded::Timed(stamp));
         Ok(())
     }
 
@@ -261,10 +332,16 @@ impl Profiler {
         tag: Tag,
     ) -> DriverResult<()> {
         let recorded = self.enqueued.borrow().events.get(event.number).cloned().flatten();
-        let Some(stamp) = recorded else { return Ok(()) };
-        self.settle(stream, tag)?;
+        let Some(recorded) = recorded else { return Ok(()) };
+        let is_timed = self.sampling.is_timed();
+        self.settle(stream, tag, is_timed)?;
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
+        let stamp = match recorded {
+            Recorded::Timed(stamp) => stamp,
+            Recorded::Untimed if is_timed => self.noted(stream.raw, tag)?,
+            Recorded::Untimed => return Ok(()),
+        };
         if !stamp.recorded.get() {
             self.note(&stamp, stream.raw, tag)?;
             stamp.floor.replace(self.enqueued.borrow_mut().lane(stream.number).after.clone());
@@ -276,7 +353,7 @@ impl Profiler {
     /// Everything is enqueued: has each stream's last operation tell when it ends.
     pub(super) fn close_all(&self, streams: &[Stream]) -> DriverResult<()> {
         for (number, stream) in streams.iter().enumerate() {
-            self.settle(Numbered { raw: stream.raw, number }, NO_OPERATION)?;
+            self.settle(Numbered { raw: stream.raw, number }, NO_OPERATION, true)?;
         }
         Ok(())
     }
@@ -290,8 +367,10 @@ impl Profiler {
     }
 
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so does the event.
-        unsafe { self.device.driver().record(stamp.event.raw, stream, tag)? };
+        self.telling(|| {
+            // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so does the event.
+            unsafe { self.device.driver().record(stamp.event.raw, stream, tag) }
+        })?;
         stamp.recorded.set(true);
         Ok(())
     }
@@ -306,9 +385,11 @@ impl Profiler {
     /// When `event` comes, which was just recorded on a stream.
     fn observed(&self, index: usize, event: RawEvent, tag: Tag) -> DriverResult<Rc<Stamp>> {
         let observer = self.observers[index].raw;
-        // SAFETY: both are live until they were waited for. What is waited for is a record, which stays though the event be
-        // recorded anew.
-        unsafe { self.device.driver().wait(observer, event, tag)? };
+        self.telling(|| {
+            // SAFETY: both are live until they were waited for. What is waited for is a record, which stays though the event be
+            // recorded anew.
+            unsafe { self.device.driver().wait(observer, event, tag) }
+        })?;
         let stamp = self.noted(observer, tag)?;
         if self.observed.is_shared() {
             let before = self.enqueued.borrow_mut().latest[index]
@@ -374,7 +455,7 @@ impl Profiler {
         free(stamp);
         all.shares.extend(share.map(|share| (share.group, all.timed.len())));
         // By the host's clock it may have begun a little later than it was done.
-        all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end });
+        all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end, estimated: false });
         Ok(())
     }
 
@@ -406,6 +487,12 @@ impl Profiler {
         for pending in std::mem::take(&mut all.pending) {
             self.read(&mut all, pending)?;
         }
+        let mut untimed = Vec::with_capacity(all.untimed.len());
+        for (operation, end) in std::mem::take(&mut all.untimed) {
+            let at = end.as_ref().map_or(Ok(None), |end| self.at(end))?;
+            all.pool.extend(end.and_then(Rc::into_inner).map(|stamp| stamp.event));
+            untimed.push((operation, at));
+        }
         let Self { base, observers, mark, .. } = self;
         let Enqueued { mut timed, pool: mut events, shares, .. } = all;
         events.push(base);
@@ -413,6 +500,10 @@ impl Profiler {
         events.shrink_to_fit();
         split(&mut timed, &shares);
         one_at_a_time(&mut timed);
+        if !untimed.is_empty() {
+            between::fill(&mut timed, &untimed);
+            one_at_a_time(&mut timed);
+        }
         Ok((timed, Clockwork { events, observers, mark: Some(mark) }))
     }
 }
@@ -444,6 +535,32 @@ impl Enqueued {
         self.pending.push_back(pending);
     }
 
+    /// Likewise, something that is not timed.
+    fn pass(&mut self, stream: usize, (tag, what): (Tag, What), enqueued: Nanos) {
+        let number = self.untimed.len();
+        let lane = self.lane(stream);
+        lane.untimed = Some(number);
+        lane.after.clear();
+        self.untimed.push((Untimed { what, stream, tag, enqueued }, None));
+    }
+
+    fn record(&mut self, event: usize, recorded: Recorded) {
+        if self.events.len() <= event {
+            self.events.resize(event + 1, None);
+        }
+        self.events[event] = Some(recorded);
+    }
+
+    /// What carries out what was enqueued on a stream last, as long as nothing tells when it ends; of what is not timed only if it is
+    /// to be told.
+    fn last_engine(&mut self, stream: usize, tells: bool) -> Option<Engine> {
+        if let Some(last) = self.last(stream) {
+            return Some(last.what.engine);
+        }
+        let untimed = self.lane(stream).untimed.filter(|_| tells)?;
+        Some(self.untimed[untimed].0.what.engine)
+    }
+
     /// What was enqueued on a stream last; `None` if it is known when that ends.
     fn last(&mut self, stream: usize) -> Option<&Pending> {
         let read = self.read;
@@ -456,7 +573,14 @@ impl Enqueued {
         let read = self.read;
         let Lane { open, bytes, .. } = self.lane(stream);
         let (open, bytes) = (std::mem::take(open), std::mem::take(bytes));
-        let Some(&first) = open.first() else { return };
+        let Some(&first) = open.first() else {
+            let lane = self.lane(stream);
+            if let Some(untimed) = lane.untimed.take() {
+                lane.after.push(Rc::clone(stamp));
+                self.untimed[untimed].1 = Some(Rc::clone(stamp));
+            }
+            return;
+        };
         let share = (open.len() > 1).then_some(Share { group: self.groups, bytes });
         self.groups += 1;
         let mut start = None;

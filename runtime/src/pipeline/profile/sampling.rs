@@ -1,0 +1,143 @@
+//! [`Sampling`]: of which chunks a profile times the operations.
+//!
+//! To record an event that tells the time takes the host two microseconds or more. Where the device has enough to do meanwhile
+//! nobody waits for that. Where it waits for the host, the whole run takes longer: so only some chunks are timed then, a few that
+//! follow each other at a time, which shows how they overlap, and no more of them than a share of the run's time is spent on. When the
+//! operations of the others were is worked out from these (`between`).
+
+use std::cell::Cell;
+
+use crate::driver::Nanos;
+use crate::pipeline::observed::{is_mapped, way};
+use crate::pipeline::shape::Shape;
+use crate::plan::{OperationKind, Plan};
+
+/// The share of a run's time that is spent on telling the time, where the run waits for whoever does that.
+const SHARE: f64 = 0.015;
+
+/// Chunks with fewer bytes each way are over before the host has timed them.
+const SMALL: usize = 1 << 20;
+
+/// Of chunks that follow each other so many are timed.
+const WINDOW: [usize; 2] = [2, 4];
+
+/// Which chunks are timed.
+pub(in crate::pipeline) struct Sampling {
+    /// The share of the time that it may take; `None` if every chunk is timed.
+    share: Option<f64>,
+    window: usize,
+    /// Whether the current chunk is timed.
+    is_timed: Cell<bool>,
+    /// What it has taken so far.
+    spent: Cell<Nanos>,
+    /// What it had when the current chunks began.
+    before: Cell<Nanos>,
+    /// What the last ones have taken that were timed.
+    each: Cell<Nanos>,
+}
+
+impl Sampling {
+    /// `share`: 0 to 1.
+    pub(in crate::pipeline) fn new(share: Option<f64>, depth: usize) -> Self {
+        let share = share.filter(|share| *share < 1.0);
+        let [least, most] = WINDOW;
+        let [spent, before, each] = [(); 3].map(|()| Cell::new(0.0));
+        Self { share, window: depth.clamp(least, most), is_timed: Cell::new(true), spent, before, each }
+    }
+
+    /// Another chunk begins, other than the first.
+    pub(super) fn begin(&self, chunk: usize, now: impl FnOnce() -> Nanos) {
+        let Some(share) = self.share.filter(|_| chunk.is_multiple_of(self.window)) else { return };
+        if self.is_timed.get() {
+            self.each.set(self.spent.get() - self.before.get());
+        }
+        self.before.set(self.spent.get());
+        self.is_timed.set(self.spent.get() + self.each.get() <= share * now());
+    }
+
+    /// Whether the current chunk is timed.
+    pub(super) fn is_timed(&self) -> bool {
+        self.is_timed.get()
+    }
+
+    /// Whether it matters how long it takes.
+    pub(super) fn counts(&self) -> bool {
+        self.share.is_some()
+    }
+
+    /// To time something has taken so long.
+    pub(super) fn took(&self, time: Nanos) {
+        self.spent.set(self.spent.get() + time);
+    }
+}
+
+/// The share of a run's time that a profile may take: `None` where the device has enough to do meanwhile.
+///
+/// `stages`: whether the host has copies of its own to make. `chunk`: its items.
+pub(in crate::pipeline) fn share(
+    plan: &Plan,
+    shapes: &[Shape],
+    stages: bool,
+    depth: usize,
+    chunk: usize,
+) -> Option<f64> {
+    let bytes = |to_host: bool| {
+        let of = |host: usize| {
+            shapes.get(host).map_or(0, |shape| shape.items(chunk).saturating_mul(shape.bytes()))
+        };
+        let ways = plan.operations.iter().filter(|operation| way(operation.kind) == Some(to_host));
+        let bytes = ways.map(|operation| match operation.kind {
+            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => of(host),
+            _ => 0,
+        });
+        bytes.fold(0, usize::saturating_add)
+    };
+    let is_small = !is_mapped(plan) && bytes(false).max(bytes(true)) < SMALL;
+    (stages || depth == 1 || is_small).then_some(SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of so many chunks are timed, if each takes 10 us and to time it 5 us more.
+    fn timed(share: Option<f64>, depth: usize, chunks: usize) -> Vec<usize> {
+        let sampling = Sampling::new(share, depth);
+        let (mut now, mut timed) = (0.0, Vec::new());
+        for chunk in 0..chunks {
+            if chunk > 0 {
+                sampling.begin(chunk, || now);
+            }
+            now += 10e3;
+            if sampling.is_timed() {
+                sampling.took(5e3);
+                now += 5e3;
+                timed.push(chunk);
+            }
+        }
+        timed
+    }
+
+    #[test]
+    fn every_chunk_is_timed_where_it_costs_nothing() {
+        assert_eq!(timed(None, 3, 100), (0..100).collect::<Vec<_>>());
+        assert_eq!(timed(Some(1.0), 3, 100), (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_more_time_is_spent_than_the_share() {
+        for (share, depth) in [(0.02, 1), (0.02, 3), (0.1, 4), (0.3, 1024)] {
+            let count = timed(Some(share), depth, 10_000).len() as f64;
+            let (spent, all) = (count * 5e3, 10_000.0 * 10e3 + count * 5e3);
+            assert!((0.9 * share..=share).contains(&(spent / all)), "{share}, {depth}: {count}");
+        }
+        assert_eq!(timed(Some(0.0), 3, 1000), [0, 1, 2]);
+    }
+
+    #[test]
+    fn chunks_are_timed_a_few_at_a_time() {
+        let timed = timed(Some(0.05), 3, 300);
+        assert!(timed.len() > 20, "{timed:?}");
+        assert!(timed.chunks(3).all(|window| window[0] % 3 == 0 && window[2] == window[0] + 2), "{timed:?}");
+    }
+}
