@@ -459,6 +459,9 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// See the trait. `params` match the kernel's parameters, and the kernel stays within `accesses`.
     unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()>;
 
+    /// Device memory is about to go that another library has allocated, and may free now.
+    fn note_gone(&self, _memory: Range<u64>) {}
+
     /// How often memory has been freed so far.
     fn frees(&self) -> u64 {
         0

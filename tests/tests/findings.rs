@@ -212,6 +212,41 @@ fn depth_too_small() -> Result<()> {
     finds(Cause::DepthTooSmall, either!(add, 1.0, &mut y))
 }
 
+/// What some of the chunks show is what all of them do.
+#[test]
+fn a_few_timed_chunks_are_enough() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut spec = Spec::h200();
+    spec.host_memcpy = 20e9;
+    let slow = Device::simulated(spec);
+    let mut on_slow = pinned(&slow)?;
+    let (mut y, mut z, mut ordinary) = (pinned(&device)?, pinned(&device)?, vec![1.0; LEN]);
+    let mut check = |cause: Cause, timeline: &mut dyn FnMut(f64) -> Result<Timeline>| -> Result<()> {
+        for share in [1.0, 0.02, 0.01] {
+            let timeline = timeline(share)?;
+            println!("{} of {} chunks:", timeline.timed_chunks(), timeline.report.chunks);
+            assert_eq!(timeline.timed_chunks() == timeline.report.chunks, share == 1.0);
+            assert_eq!(first_of(&timeline), cause, "{share}");
+        }
+        Ok(())
+    };
+    macro_rules! profile {
+        ($pipeline:ident, $device:expr, $chunk:expr, $depth:expr, $($argument:expr),*) => {
+            &mut |share| {
+                let options = $pipeline::options(&$device).chunk($chunk).depth($depth);
+                options.profile_share(share).build()?.profile($($argument),*)
+            }
+        };
+    }
+    check(Cause::PageableSource, profile!(Add, device, LEN / 64, 3, 1.0, &mut ordinary))?;
+    check(Cause::DepthTooSmall, profile!(Add, device, LEN / 64, 1, 1.0, &mut y))?;
+    check(Cause::ChunkTooSmall, profile!(Add, device, 4 << 10, 3, 1.0, &mut y))?;
+    check(Cause::NullStream, profile!(OnTheNullStream, device, LEN / 64, 3, &mut y))?;
+    check(Cause::OneStream, profile!(OnOneStream, device, LEN / 64, 3, &mut y))?;
+    check(Cause::HostFunction, profile!(ThroughTheCpu, slow, LEN / 64, 3, &mut on_slow))?;
+    check(Cause::KernelTooSmall, profile!(OneBlock, device, LEN / 64, 3, &y, &mut z))
+}
+
 #[test]
 fn chunks_that_wait_for_each_other() -> Result<()> {
     let mut spec = Spec::h200();

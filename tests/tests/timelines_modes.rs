@@ -257,9 +257,9 @@ fn not_all_events_are_kept() -> Result<()> {
     Ok(())
 }
 
-/// Kernels on the host's memory are timed several at a time; each has its part of that time all the same.
+/// Kernels on the host's memory copy as engines do.
 #[test]
-fn kernels_that_are_timed_together() -> Result<()> {
+fn kernels_on_the_hosts_memory() -> Result<()> {
     let device = Device::simulated(Spec::h200());
     let mut y = pinned(&device, LEN)?;
     let mut z = PinnedBuf::<u64>::zeroed(&device, LEN)?;
@@ -274,7 +274,6 @@ fn kernels_that_are_timed_together() -> Result<()> {
             is_near(&predicted, &profiled.report);
             let all = predicted.plan.operations.len() * profiled.report.chunks;
             assert_eq!((predicted.spans.len(), profiled.spans.len()), (all, all));
-            // A group ends when it does; within it kernels are where they are by their bytes.
             let near = predicted.time().mul_f64(0.04);
             for span in &predicted.spans {
                 let same = |other: &&Span| (other.chunk, other.operation) == (span.chunk, span.operation);
@@ -290,9 +289,9 @@ fn kernels_that_are_timed_together() -> Result<()> {
     [1, 3, 4, 16, 64].into_iter().try_for_each(&mut compare)
 }
 
-/// What takes longer has more of a common time: on the device a fill is much quicker than a kernel over the link.
+/// On the device a fill is much quicker than a kernel over the link.
 #[test]
-fn each_has_its_part_of_a_common_time() -> Result<()> {
+fn each_has_its_own_time() -> Result<()> {
     let device = Device::simulated(Spec::h200());
     let mut y = pinned(&device, LEN)?;
     let mut pipeline = InPlaceWithMore::options(&device).chunk(LEN / 12).build()?;

@@ -496,6 +496,10 @@ impl Driver for Cuda {
         unsafe { launch::resident_blocks(api, function, launch, self.info.multiprocessors) }
     }
 
+    fn note_gone(&self, memory: Range<u64>) {
+        self.freed.note(memory);
+    }
+
     fn frees(&self) -> u64 {
         self.freed.count()
     }

@@ -106,13 +106,20 @@ impl Cuda {
         if context.is_primary() {
             return Self::open(usize::try_from(context.device()).unwrap_or(0));
         }
-        let mut lent = LENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let locked = || LENT.lock().unwrap_or_else(PoisonError::into_inner);
         // An address may be that of another context by now: what is kept by nobody is gone.
         let address = context.handle().addr();
-        if let Some(device) = lent.get(&address).and_then(Weak::upgrade) {
+        let known = |lent: &BTreeMap<usize, Weak<Cuda>>| lent.get(&address).and_then(Weak::upgrade);
+        if let Some(device) = known(&locked()) {
             return Ok(device);
         }
+        // Not under the lock: what keeps the context is dropped where that fails, and may do anything.
         let device = Arc::new(Self::with(context)?);
+        let mut lent = locked();
+        if let Some(first) = known(&lent) {
+            drop(lent);
+            return Ok(first);
+        }
         lent.insert(address, Arc::downgrade(&device));
         Ok(device)
     }

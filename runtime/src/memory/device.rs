@@ -43,7 +43,12 @@ impl Drop for DeviceMemory {
         let ptr = self.ptr;
         if let Some(keep) = self.lent.take() {
             // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
-            return release(&self.device, move |_| contain(|| drop(keep)));
+            let memory = ptr.0..ptr.0.saturating_add(self.bytes.max(1) as u64);
+            return release(&self.device, move |driver| {
+                // A graph that has it is not launched again, though the next allocation be at this address.
+                driver.note_gone(memory);
+                contain(|| drop(keep));
+            });
         }
         release(&self.device, move |driver| {
             // SAFETY: `ptr` came from `allocate` and is freed here only; a pipeline drops it after its run has drained, a

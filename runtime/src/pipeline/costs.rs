@@ -1,7 +1,8 @@
 //! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
 
 use super::HARDWARE_QUEUES;
-use crate::plan::{BufferKind, BufferPlan, OperationKind, OperationPlan, Plan};
+use super::observed::is_mapped;
+use crate::plan::{OperationKind, OperationPlan, Plan};
 use crate::report::Report;
 use crate::sim::Spec;
 
@@ -91,8 +92,7 @@ impl Costs {
             is(|kind| matches!(kind, OperationKind::Upload { .. } | OperationKind::CopyFromScratch { .. }));
         let to_host =
             is(|kind| matches!(kind, OperationKind::Download { .. } | OperationKind::CopyToScratch { .. }));
-        let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
-        let mapped = plan.buffers.iter().any(is_mapped);
+        let mapped = is_mapped(plan);
         let link = spec.to_device.max(spec.to_host);
         let rate = match (to_device, to_host) {
             (true, true) => link * spec.duplex,

@@ -167,7 +167,8 @@ impl Call<'_, '_> {
     ) -> Result<Enqueued> {
         let slots = self.pipeline.depth.min(cut.chunks());
         let profiles = self.purpose == Purpose::Profile;
-        let share = share(self.pipeline.plan, &self.host_shapes, stages, slots, cut.largest());
+        let ways = (stages, self.pipeline.spreads());
+        let share = share(self.pipeline.plan, &self.host_shapes, ways, (slots, cut.largest()));
         let endless = self.is_endless();
         let Call { pipeline, shared, .. } = &mut *self;
         let plan = pipeline.plan;

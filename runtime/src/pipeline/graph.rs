@@ -158,6 +158,7 @@ impl Recorder {
             Some(lane) if lane.in_flight => {
                 lane.done.synchronize()?;
                 lane.in_flight = false;
+                self.graphs.is_settled(slot);
                 Ok(())
             }
             _ => Ok(()),
@@ -168,8 +169,12 @@ impl Recorder {
     pub(super) fn is_settled(&mut self, slot: usize) -> DriverResult<bool> {
         match self.graphs.lanes.get_mut(slot) {
             Some(lane) if lane.in_flight => {
-                lane.in_flight = !lane.done.is_complete()?;
-                Ok(!lane.in_flight)
+                let is_settled = lane.done.is_complete()?;
+                lane.in_flight = !is_settled;
+                if is_settled {
+                    self.graphs.is_settled(slot);
+                }
+                Ok(is_settled)
             }
             _ => Ok(true),
         }
@@ -252,18 +257,20 @@ impl Recorder {
         let driver = device.driver();
         let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
         let Graphs { lanes, retired, recorded, .. } = &mut **graphs;
-        let lane = &mut lanes[self.lane];
+        let number = self.lane;
+        let mut retire = |graph| retired.push((number, graph));
+        let lane = &mut lanes[number];
         let stream = lane.stream.raw;
         // Out of its place until it is launched: what fails on the way is not used again.
         let kept = lane.kept.get_mut(*position).and_then(Option::take);
         // SAFETY: the handles are of this run, and the graph that is launched below does what was recorded.
-        let kept = unsafe { prepared(device, kept, recorded, retired)? };
+        let kept = unsafe { prepared(device, kept, recorded, &mut retire)? };
         let bodies = std::mem::take(bodies);
         // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's promise. Under
         // way or not, the graph outlives the run: it is put away whatever the answer.
         let result = unsafe { driver.launch_graph(&kept.graph.raw, &kept.nodes, bodies, stream, tag) };
         if result.is_err() {
-            retired.push(kept.graph);
+            retire(kept.graph);
             return result;
         }
         while lane.kept.len() <= *position {

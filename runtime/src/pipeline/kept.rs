@@ -77,8 +77,8 @@ pub(super) fn before(lanes: &[Lane], lane: usize, position: usize) -> Option<&Re
 #[derive(Debug, Default)]
 pub(super) struct Graphs {
     pub(super) lanes: Vec<Lane>,
-    /// Replaced in this run, perhaps while they were under way.
-    pub(super) retired: Vec<Graph>,
+    /// Replaced in this run, perhaps while they were under way, with the lanes that they were launched on.
+    pub(super) retired: Vec<(usize, Graph)>,
     /// Of the run; empty between runs.
     pub(super) recorded: Recorded,
     /// How many the run has launched on its lane so far, or the run before.
@@ -108,6 +108,11 @@ impl Graphs {
         self.lanes.iter().map(|lane| &lane.stream)
     }
 
+    /// The device is done with everything that was launched on a lane.
+    pub(super) fn is_settled(&mut self, lane: usize) {
+        self.retired.retain(|(of, _)| *of != lane);
+    }
+
     /// The run is over, and its graphs with it.
     pub(super) fn rest(&mut self) {
         self.retired.clear();
@@ -118,7 +123,7 @@ impl Graphs {
     /// Leaves the graphs to the device.
     pub(super) fn leak(self) {
         let kept = self.lanes.into_iter().flat_map(|lane| lane.kept).flatten().map(|kept| kept.graph);
-        kept.chain(self.retired).for_each(std::mem::forget);
+        kept.chain(self.retired.into_iter().map(|(_, graph)| graph)).for_each(std::mem::forget);
     }
 }
 
@@ -130,7 +135,7 @@ pub(super) unsafe fn prepared(
     device: &Device,
     kept: Option<Box<Kept>>,
     recorded: &mut Recorded,
-    retired: &mut Vec<Graph>,
+    mut retire: impl FnMut(Graph),
 ) -> DriverResult<Box<Kept>> {
     if let Some(mut kept) = kept {
         let is_fresh = kept.is_fresh(device);
@@ -153,13 +158,13 @@ pub(super) unsafe fn prepared(
                     Ok(true) => return Ok(replaced(kept, nodes)),
                     Ok(false) => {}
                     Err(error) => {
-                        retired.push(kept.graph);
+                        retire(kept.graph);
                         return Err(error);
                     }
                 }
             }
         }
-        retired.push(kept.graph);
+        retire(kept.graph);
     }
     let frees = device.driver().frees();
     // SAFETY: the caller's promise.

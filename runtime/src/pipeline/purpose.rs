@@ -29,7 +29,7 @@ impl Pipeline {
     pub(super) fn profiler(&mut self, began: Duration, share: Option<f64>) -> DriverResult<Profiler> {
         // A simulated device is as quick as it is, whatever the host does.
         let share = self.profile_share.or(share.filter(|_| !self.device.is_simulated()));
-        let streams = (self.observed(), self.streams.all().first(), self.depth);
+        let streams = (self.observed(), self.streams.all().first());
         let clockwork = std::mem::take(&mut self.clockwork);
         Profiler::new(&self.device, self.plan, clockwork, streams, Sampling::new(share, self.depth), began)
     }

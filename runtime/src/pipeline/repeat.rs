@@ -143,7 +143,7 @@ impl Graphs {
                 device.driver().launch_graph(&graph.raw, nodes, Vec::new(), lane.stream.raw, NO_OPERATION)
             };
             if let Err(error) = launched {
-                self.retired.extend(kept[position].take().map(|kept| kept.graph));
+                self.retired.extend(kept[position].take().map(|kept| (0, kept.graph)));
                 self.done = None;
                 return Some((Err(error), downloads(plan, &kept[..position])));
             }

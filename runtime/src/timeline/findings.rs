@@ -108,12 +108,28 @@ impl Timeline {
     fn waiting(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
         let past = Past::new(self);
         let staging = self.staging_work();
-        let mut free = Duration::ZERO;
+        let (mut free, mut timed) = (Duration::ZERO, true);
+        let (mut lost, mut unknown) = (BTreeMap::<Cause, Duration>::new(), Duration::ZERO);
         for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
-            if span.start > free {
+            let are_timed = std::mem::replace(&mut timed, !span.estimated) && timed;
+            let waits = span.start > free;
+            if waits && free.is_zero() {
                 self.blame(&past, &staging, index, free, span.start, add);
+            } else if waits && are_timed {
+                let mut add = |cause, time| *lost.entry(cause).or_default() += time;
+                self.blame(&past, &staging, index, free, span.start, &mut add);
+            } else if waits {
+                unknown += span.start - free;
             }
             free = free.max(span.end);
+        }
+        // Where one of the two that are around a gap was not timed it is as between those that were.
+        let known: Duration = lost.values().sum();
+        for (cause, time) in lost {
+            add(
+                cause,
+                time + unknown.mul_f64(time.as_secs_f64() / known.as_secs_f64().max(f64::MIN_POSITIVE)),
+            );
         }
         // What comes after its last operation is for the last chunk.
         let after = self.time().saturating_sub(free);

@@ -244,6 +244,16 @@ fn a_device_that_is_full() {
     assert_eq!((kind, chunk), (io::ErrorKind::StorageFull, Some(0)), "{said}");
 }
 
+/// There the header would come last.
+#[test]
+fn a_file_that_is_open_for_appending() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let appending = std::fs::OpenOptions::new().append(true).open(file.path()).expect("a file");
+    let (kind, said, _) = refuses(5, &f32::expected(), sink::npy(appending));
+    assert_eq!(kind, io::ErrorKind::InvalidInput);
+    assert!(said.contains("open for appending"), "{said}");
+}
+
 #[test]
 fn items_that_are_not_whole() {
     let x = f32::expected();

@@ -9,6 +9,7 @@ use parquet::data_type::Int32Type;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::Type;
 use thalweg::half::f16;
 use thalweg::prelude::*;
@@ -121,6 +122,32 @@ fn other_columns() {
 
 fn opened_column<T: Scalar>(file: &str, column: &str) -> Streamed<source::ParquetReader<File, T>> {
     source::parquet(opened(file), column)
+}
+
+/// Of 32 bits that say that they are 8 or 16.
+#[test]
+fn numbers_that_are_too_large() {
+    fn of<T: Scalar + Sync + PartialEq>(kind: &str, values: &[i32], row: usize) {
+        let schema =
+            parse_message_type(&format!("message m {{ required int32 x ({kind}); }}")).expect("a schema");
+        let mut file = Vec::new();
+        let mut writer =
+            SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default()).expect("a file");
+        let mut group = writer.next_row_group().expect("a row group");
+        let mut column = group.next_column().expect("no failure").expect("a column");
+        column.typed::<Int32Type>().write_batch(values, None, None).expect("memory takes it");
+        column.close().expect("memory takes it");
+        group.close().expect("memory takes it");
+        writer.close().expect("memory takes it");
+        let (said, _) = refused::<T>(5, source::parquet(whole(&file), "x"));
+        let expected = format!("row {row} of column `x` holds {}, which is no `", values[row]);
+        assert!(said.contains(&expected), "{said}");
+    }
+    of::<i8>("INT_8", &[-128, 127, 128], 2);
+    of::<u8>("UINT_8", &[0, 255, 256], 2);
+    of::<u8>("UINT_8", &[0, -1], 1);
+    of::<i16>("INT_16", &[-32768, 32767, -32769], 2);
+    of::<u16>("UINT_16", &[65536], 0);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use thalweg::prelude::*;
+use thalweg::session::{Pulled, Pushed};
 use thalweg::{Session, session};
+use thalweg_tests::kernels::add_to;
 use thalweg_tests::numbers;
 
 use super::{Next, built, everywhere, in_time, next, rest};
@@ -143,6 +145,23 @@ fn resident() -> usize {
     pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
+stream_pipeline! {
+    /// As [`Next`], and what is done is another from chunk to chunk of a slot.
+    pipeline NextInTurns {
+        input x: [f32];
+        output z: [f32];
+        chunk c = auto;
+        depth = 3;
+        stage load { copy x -> d; }
+        stage next {
+            if c.index % 4 == 0 { fill _other = 1.0; }
+            add_to<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &mut d);
+        }
+        stage store { copy d -> z; }
+        device _other: [f32];
+    }
+}
+
 /// So many chunks and a few are all the same.
 #[cfg(target_os = "linux")]
 #[test]
@@ -159,10 +178,14 @@ fn memory_is_bounded() {
         return;
     }
     in_time(|| {
-        for graph in [false, true] {
+        for (graph, in_turns) in [(false, false), (true, false), (true, true)] {
             let device = Device::simulated(Spec::default());
             let mut pipeline = built!(Next, &device, graph, chunk(2));
-            let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
+            let mut other = built!(NextInTurns, &device, graph, chunk(2));
+            let run = move |x: Pushed<f32>, z: Pulled<f32>| {
+                if in_turns { other.run(x, z) } else { pipeline.run(x, z) }
+            };
+            let mut session = Session::start(run).unwrap();
             let mut frames = |count: usize| {
                 for index in 0..count {
                     let mut z = [0.0; 2];
@@ -176,10 +199,14 @@ fn memory_is_bounded() {
             };
             frames(5_000);
             let before = resident();
-            frames(200_000);
+            let chunks = if in_turns { 20_000 } else { 200_000 };
+            frames(chunks);
             let after = resident();
-            assert!(after < before + (400 << 10), "{graph}: {before} bytes before, {after} after");
-            assert_eq!(session.close().unwrap().chunks, 205_000);
+            assert!(
+                after < before + (400 << 10),
+                "{graph}, {in_turns}: {before} bytes before, {after} after"
+            );
+            assert_eq!(session.close().unwrap().chunks, 5_000 + chunks);
         }
     });
 }

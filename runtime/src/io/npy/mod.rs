@@ -115,7 +115,12 @@ impl<T: Scalar, W: Write + Seek + Send> Sink<T> for NpyWriter<W> {
         // What a buffer holds back reaches the disk before the header says that it is there.
         self.writer.flush()?;
         self.writer.seek(SeekFrom::Start(start))?;
-        self.writer.write_all(&header::written::<T>(elements / item, &self.shape))?;
+        let header = header::written::<T>(elements / item, &self.shape);
+        self.writer.write_all(&header)?;
+        if self.writer.stream_position()? != start + header.len() as u64 {
+            let message = "the header is written last, and at the beginning, which a file that is open for appending does not allow";
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        }
         self.writer.seek(SeekFrom::Start(end))?;
         self.writer.flush()?;
         self.begun = None;

@@ -122,8 +122,15 @@ impl<T: Scalar> Column<T> {
                 let message = format!("column `{name}` ended at row {}, within a row group", self.rows);
                 return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
             }
-            for (to, from) in slot[filled..].iter_mut().zip(&self.values) {
+            for (index, (to, from)) in slot[filled..].iter_mut().zip(&self.values).enumerate() {
                 *to = T::loaded(from);
+                // Small integers are stored in 32 bits, of which a file may use more than it says.
+                if size_of::<T>() < size_of_val(from) && to.stored() != *from {
+                    let row = self.rows + index as u64;
+                    let message =
+                        format!("row {row} of column `{name}` holds {from:?}, which is no `{}`", T::NAME);
+                    return Err(io::Error::new(ErrorKind::InvalidData, message));
+                }
             }
             (filled, group.left, self.rows) =
                 (filled + rows, group.left - rows as u64, self.rows + rows as u64);

@@ -5,14 +5,12 @@
 //! to spare. So when a copy ends is noted elsewhere: by the kernel's stream that waits for it, once it has, or by an observer, a
 //! stream of which nothing else is asked than to wait for copies and to note when they are done. Kernels note it themselves.
 //! Streams without copies have none, and several share one where there are many.
-//! When an operation began needs no event: it is when the last of what it had to wait for was done. Kernels that work on the
-//! host's memory and follow each other on a stream are timed several at a time (`together`). Events, not too many, and observers
-//! are kept from run to run. Where the run would take longer for it, only some of the chunks are timed (`sampling`).
+//! When an operation began needs no event: it is when the last of what it had to wait for was done. Events, not too many, and
+//! observers are kept from run to run. Where the run would take longer for it, only some of the chunks are timed (`sampling`).
 
 mod between;
 mod sampling;
 mod stamp;
-mod together;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,7 +20,6 @@ use std::time::Duration;
 pub(super) use sampling::{Sampling, share};
 pub(super) use stamp::Clockwork;
 use stamp::{Noted, Stamp};
-use together::{Share, Together, split};
 
 use super::observed::{Observed, way};
 use super::queue::{Numbered, What};
@@ -54,7 +51,6 @@ pub(super) struct Profiler {
     observers: Vec<Stream>,
     observed: Observed,
     mark: Event,
-    together: Together,
     sampling: Sampling,
     /// Of the plan's events, those that a kernel's stream waits for in each chunk, after a copy.
     awaited: Vec<bool>,
@@ -81,10 +77,6 @@ struct Enqueued {
     ends: Vec<Nanos>,
     /// Of the plan's operations, those that were enqueued.
     seen: Vec<bool>,
-    /// How many times several operations were timed at once.
-    groups: usize,
-    /// Of those operations, by what they were timed with, the place in `timed`.
-    shares: Vec<(usize, usize)>,
 }
 
 /// A record of one of the plan's events.
@@ -98,14 +90,10 @@ enum Recorded {
 /// What is known of a stream.
 #[derive(Default, Clone)]
 struct Lane {
-    /// The numbers of its last operations, as long as nothing tells when they end.
-    open: Vec<usize>,
-    /// If the last one is not timed, its place among those, likewise.
+    /// The number of its last operation, as long as nothing tells when it ends.
+    open: Option<usize>,
+    /// If that is not timed, its place among those, likewise.
     untimed: Option<usize>,
-    /// That those were given.
-    bytes: u64,
-    /// Whether the last one is to be timed by itself.
-    apart: bool,
     /// When a routine began to enqueue, and whether it is timed.
     begun: Nanos,
     is_timed: bool,
@@ -121,8 +109,6 @@ struct Pending {
     enqueued: Nanos,
     after: Vec<Rc<Stamp>>,
     end: Option<Rc<Stamp>>,
-    /// If the end is not its own.
-    share: Option<Share>,
 }
 
 /// One operation, with times since the run began.
@@ -154,7 +140,7 @@ impl Profiler {
         device: &Device,
         plan: &Plan,
         clockwork: Clockwork,
-        (observed, first, depth): (Observed, Option<&Stream>, usize),
+        (observed, first): (Observed, Option<&Stream>),
         sampling: Sampling,
         began: Duration,
     ) -> DriverResult<Self> {
@@ -174,22 +160,10 @@ impl Profiler {
         let (latest, ends) = (vec![None; observed.count], vec![0.0; observed.group_count]);
         let enqueued = RefCell::new(Enqueued { pool, latest, ends, ..Enqueued::default() });
         let awaited = (0..plan.events.len()).map(|event| is_awaited(plan, event)).collect();
-        let together = Together::new(plan, depth);
         let device = device.clone();
         let base_at = 0.0;
-        let mut new = Self {
-            device,
-            base,
-            base_at,
-            began,
-            observers,
-            observed,
-            mark,
-            together,
-            sampling,
-            awaited,
-            enqueued,
-        };
+        let mut new =
+            Self { device, base, base_at, began, observers, observed, mark, sampling, awaited, enqueued };
         new.base_at = new.now();
         Ok(new)
     }
@@ -223,12 +197,9 @@ impl Profiler {
         what: What,
         enqueue: impl FnOnce() -> DriverResult<()>,
     ) -> DriverResult<()> {
-        // What was not seen before is timed by itself: of the others it is known by that.
-        let is_new = self.enqueued.borrow_mut().is_new(tag.operation as usize);
-        let is_timed = is_new || self.sampling.is_timed();
-        if !(is_timed && self.goes_on(stream.number, tag, what, is_new)) {
-            self.settle(stream, tag, is_timed)?;
-        }
+        // Of what was not seen before nothing is known.
+        let is_timed = self.enqueued.borrow_mut().is_new(tag.operation as usize) || self.sampling.is_timed();
+        self.settle(stream, tag, is_timed)?;
         // It begins when it is enqueued, unless the call waits for it.
         let begun = self.device.driver().is_synchronous().then(|| self.now());
         enqueue()?;
@@ -239,20 +210,6 @@ impl Profiler {
             false => all.pass(stream.number, (tag, what), now),
         }
         Ok(())
-    }
-
-    /// Whether an operation is timed together with what comes before it: its part of a common time goes by what it took when it was
-    /// new.
-    fn goes_on(&self, stream: usize, tag: Tag, what: What, is_new: bool) -> bool {
-        let mut all = self.enqueued.borrow_mut();
-        if std::mem::replace(&mut all.lane(stream).apart, is_new) || is_new {
-            return false;
-        }
-        let Some(last) = all.last(stream).map(|last| (last.tag.chunk, last.what.engine)) else {
-            return false;
-        };
-        let Lane { open, bytes, .. } = all.lane(stream);
-        self.together.goes_on(last, (open.len(), *bytes), (tag.chunk, what))
     }
 
     /// A routine is about to enqueue what it likes, or something else is.
@@ -420,7 +377,7 @@ impl Profiler {
 
     /// When an operation was; what is free of its events is in the pool again.
     fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
-        let Pending { what, stream, tag, begun, enqueued, after, end, share } = pending;
+        let Pending { what, stream, tag, begun, enqueued, after, end } = pending;
         let mut free = |stamp: Rc<Stamp>| all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
         let mut start = begun;
         for stamp in after {
@@ -445,15 +402,13 @@ impl Profiler {
         };
         if end <= floor + SOON || before.is_some_and(|before| end <= before + SEEN) {
             // The stream that noted it was busy until then: it was earlier, or just then.
-            let whole = What { bytes: share.map_or(what.bytes, |share| share.bytes), ..what };
-            end = end.min(start.max(last) + self.alone(whole));
+            end = end.min(start.max(last) + self.alone(what));
             stamp.at.set(Some(end));
         }
         if let Some(group) = group {
             all.ends[group] = end;
         }
         free(stamp);
-        all.shares.extend(share.map(|share| (share.group, all.timed.len())));
         // By the host's clock it may have begun a little later than it was done.
         all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end, estimated: false });
         Ok(())
@@ -494,11 +449,10 @@ impl Profiler {
             untimed.push((operation, at));
         }
         let Self { base, observers, mark, .. } = self;
-        let Enqueued { mut timed, pool: mut events, shares, .. } = all;
+        let Enqueued { mut timed, pool: mut events, .. } = all;
         events.push(base);
         events.truncate(KEPT);
         events.shrink_to_fit();
-        split(&mut timed, &shares);
         one_at_a_time(&mut timed);
         if !untimed.is_empty() {
             between::fill(&mut timed, &untimed);
@@ -528,10 +482,9 @@ impl Enqueued {
     fn add(&mut self, stream: usize, (tag, what): (Tag, What), (begun, enqueued): (Nanos, Nanos)) {
         let number = self.read + self.pending.len();
         let lane = self.lane(stream);
-        lane.open.push(number);
-        lane.bytes += what.bytes;
+        lane.open = Some(number);
         let after = std::mem::take(&mut lane.after);
-        let pending = Pending { what, stream, tag, begun, enqueued, after, end: None, share: None };
+        let pending = Pending { what, stream, tag, begun, enqueued, after, end: None };
         self.pending.push_back(pending);
     }
 
@@ -564,38 +517,25 @@ impl Enqueued {
     /// What was enqueued on a stream last; `None` if it is known when that ends.
     fn last(&mut self, stream: usize) -> Option<&Pending> {
         let read = self.read;
-        let open = *self.lane(stream).open.last()?;
+        let open = self.lane(stream).open?;
         open.checked_sub(read).and_then(|index| self.pending.get(index))
     }
 
     /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
     fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
         let read = self.read;
-        let Lane { open, bytes, .. } = self.lane(stream);
-        let (open, bytes) = (std::mem::take(open), std::mem::take(bytes));
-        let Some(&first) = open.first() else {
-            let lane = self.lane(stream);
-            if let Some(untimed) = lane.untimed.take() {
-                lane.after.push(Rc::clone(stamp));
-                self.untimed[untimed].1 = Some(Rc::clone(stamp));
-            }
-            return;
-        };
-        let share = (open.len() > 1).then_some(Share { group: self.groups, bytes });
-        self.groups += 1;
-        let mut start = None;
-        for number in open {
-            let Some(pending) = number.checked_sub(read).and_then(|index| self.pending.get_mut(index)) else {
-                continue;
-            };
-            (pending.end, pending.share) = (Some(Rc::clone(stamp)), share);
-            if number == first {
-                start = Some((pending.begun, pending.after.clone()));
-            } else if let Some((begun, after)) = &start {
-                (pending.begun, pending.after) = (*begun, after.clone());
-            }
+        let lane = self.lane(stream);
+        let (open, untimed) = (lane.open.take(), lane.untimed.take());
+        if open.is_some() || untimed.is_some() {
+            lane.after.push(Rc::clone(stamp));
         }
-        self.lane(stream).after.push(Rc::clone(stamp));
+        if let Some(untimed) = untimed {
+            self.untimed[untimed].1 = Some(Rc::clone(stamp));
+        }
+        let pending = open.and_then(|number| self.pending.get_mut(number.checked_sub(read)?));
+        if let Some(pending) = pending {
+            pending.end = Some(Rc::clone(stamp));
+        }
     }
 }
 

@@ -1,21 +1,25 @@
 //! [`Sampling`]: of which chunks a profile times the operations.
 //!
 //! To record an event that tells the time takes the host two microseconds or more. Where the device has enough to do meanwhile
-//! nobody waits for that. Where it waits for the host, the whole run takes longer: so only some chunks are timed then, a few that
-//! follow each other at a time, which shows how they overlap, and no more of them than a share of the run's time is spent on. When the
-//! operations of the others were is worked out from these (`between`).
+//! nobody waits for that. Where it waits for the host, or has to record events between its copies that are not the plan's, the whole
+//! run takes longer: so only some chunks are timed then, a few that follow each other at a time, which shows how they overlap, and no
+//! more of them than a share of the run's time is spent on. When the operations of the others were is worked out from these (`between`).
 
 use std::cell::Cell;
 
 use crate::driver::Nanos;
 use crate::pipeline::observed::{is_mapped, way};
 use crate::pipeline::shape::Shape;
-use crate::plan::{OperationKind, Plan};
+use crate::plan::{OperationKind, OperationPlan, Plan};
 
-/// The share of a run's time that is spent on telling the time, where the run waits for whoever does that.
+/// The share of a run's time that is spent on telling the time, where the run waits for the host.
 const SHARE: f64 = 0.015;
 
-/// Chunks with fewer bytes each way are over before the host has timed them.
+/// Where kernels work on the host's memory: there one waits until what the one before has written is all over the link, if an event
+/// is between them, which takes longer than the host does.
+const MAPPED_SHARE: f64 = 0.005;
+
+/// Chunks with fewer bytes each way are done before the host has timed them.
 const SMALL: usize = 1 << 20;
 
 /// Of chunks that follow each other so many are timed.
@@ -73,27 +77,32 @@ impl Sampling {
 
 /// The share of a run's time that a profile may take: `None` where the device has enough to do meanwhile.
 ///
-/// `stages`: whether the host has copies of its own to make. `chunk`: its items.
+/// `stages`: whether the host has copies of its own to make. `spread`: whether stages whose streams a run chooses have one for each
+/// slot. `chunk`: its items.
 pub(in crate::pipeline) fn share(
     plan: &Plan,
     shapes: &[Shape],
-    stages: bool,
-    depth: usize,
-    chunk: usize,
+    (stages, spread): (bool, bool),
+    (depth, chunk): (usize, usize),
 ) -> Option<f64> {
-    let bytes = |to_host: bool| {
-        let of = |host: usize| {
-            shapes.get(host).map_or(0, |shape| shape.items(chunk).saturating_mul(shape.bytes()))
-        };
-        let ways = plan.operations.iter().filter(|operation| way(operation.kind) == Some(to_host));
-        let bytes = ways.map(|operation| match operation.kind {
-            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => of(host),
+    if is_mapped(plan) {
+        return Some(MAPPED_SHARE);
+    }
+    let copies =
+        |to_host| plan.operations.iter().filter(move |operation| way(operation.kind) == Some(to_host));
+    let bytes = |to_host| {
+        let bytes = copies(to_host).map(|operation| match operation.kind {
+            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+                shapes.get(host).map_or(0, |shape| shape.items(chunk).saturating_mul(shape.bytes()))
+            }
             _ => 0,
         });
         bytes.fold(0, usize::saturating_add)
     };
-    let is_small = !is_mapped(plan) && bytes(false).max(bytes(true)) < SMALL;
-    (stages || depth == 1 || is_small).then_some(SHARE)
+    let is_small = bytes(false).max(bytes(true)) < SMALL;
+    let on_a_slots = |operation: &OperationPlan| plan.streams[operation.stream].is_per_slot(spread);
+    let by_slot = copies(false).chain(copies(true)).any(on_a_slots);
+    (stages || depth == 1 || is_small || by_slot).then_some(SHARE)
 }
 
 #[cfg(test)]
