@@ -17,7 +17,7 @@ const SHARE: f64 = 0.015;
 
 /// Where kernels work on the host's memory: there one waits until what the one before has written is all over the link, if an event
 /// is between them, which takes longer than the host does.
-const MAPPED_SHARE: f64 = 0.005;
+const MAPPED_SHARE: f64 = 0.002;
 
 /// Chunks with fewer bytes each way are done before the host has timed them.
 const SMALL: usize = 1 << 20;
