@@ -10,6 +10,7 @@ pub mod plans;
 pub mod products;
 pub mod random;
 pub mod stubs;
+pub mod waiting;
 
 use thalweg::prelude::*;
 

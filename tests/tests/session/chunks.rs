@@ -4,10 +4,12 @@ use std::sync::mpsc::{self, Sender};
 
 use thalweg::prelude::*;
 use thalweg::{Session, session};
+use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::axpy_each;
 use thalweg_tests::numbers;
+use thalweg_tests::waiting::everywhere;
 
-use super::{Axpy, Next, Through, Told, built, everywhere, next, rest};
+use super::{Axpy, Next, Through, Told, next, rest};
 
 /// Flushed after so many items, and so many, and so many.
 #[test]
@@ -17,7 +19,7 @@ fn flushes_everywhere() {
         for (first, second) in lengths.into_iter().flat_map(|first| lengths.map(|second| (first, second))) {
             let parts = [first, second, 2];
             let (x, y) = (numbers(20), numbers(40).split_off(20));
-            let mut pipeline = built!(Axpy, device, graph, depth(3));
+            let mut pipeline = built_in_mode!(Axpy, device, graph, depth(3));
             let (told, chunks) = mpsc::channel();
             let (mut left, x_end) = session::input();
             let (mut right, y_end) = session::input();
@@ -52,7 +54,7 @@ fn flushes_everywhere() {
 #[test]
 fn flushed_at_different_items() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         let (told, _chunks) = mpsc::channel();
         let ((mut left, x), (mut right, y)) = (session::input(), session::input());
         let (z, mut results) = session::output();
@@ -81,7 +83,7 @@ fn flushed_at_different_items() {
 fn one_ends_where_another_is_flushed() {
     everywhere(|device, graph| {
         for more in [0, 1] {
-            let mut pipeline = built!(Axpy, device, graph);
+            let mut pipeline = built_in_mode!(Axpy, device, graph);
             let (told, _chunks) = mpsc::channel();
             let ((mut left, x), (mut right, y)) = (session::input(), session::input());
             let (z, mut results) = session::output();
@@ -110,7 +112,7 @@ fn one_ends_where_another_is_flushed() {
 #[test]
 fn parts_of_items() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Through<u16>, device, graph);
+        let mut pipeline = built_in_mode!(Through<u16>, device, graph);
         let (mut data, x) = session::input();
         let (z, mut results) = session::output();
         let job = thalweg::spawn(move || pipeline.run(3, x, z)).unwrap();
@@ -141,7 +143,7 @@ fn parts_of_items() {
 #[test]
 fn sinks_are_told_the_chunks() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Next, device, graph);
+        let mut pipeline = built_in_mode!(Next, device, graph);
         let (mut data, x) = session::input();
         let (sender, chunks) = mpsc::channel();
         let job = thalweg::spawn(move || {
@@ -198,7 +200,7 @@ stream_pipeline! {
 #[test]
 fn carried_and_by_chunk_and_on_the_host() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(All, device, graph);
+        let mut pipeline = built_in_mode!(All, device, graph);
         let (told, chunks) = mpsc::channel();
         let (mut data, x) = session::input();
         let ((z, mut results), (sums, mut by_chunk)) = (session::output(), session::output());
@@ -234,7 +236,7 @@ fn carried_and_by_chunk_and_on_the_host() {
 #[test]
 fn results_by_chunk_in_a_slice() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(All, device, graph);
+        let mut pipeline = built_in_mode!(All, device, graph);
         let (told, _chunks) = mpsc::channel();
         let job = thalweg::spawn(move || {
             let (mut sums, mut total) = ([0.0; 12], [0.0; 4]);
@@ -266,7 +268,7 @@ fn data_of<R>(
 #[test]
 fn a_session_flushes_before_it_would_wait() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Next, device, graph);
+        let mut pipeline = built_in_mode!(Next, device, graph);
         let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
         let x = numbers(13);
         let mut z = [0.0; 20];

@@ -8,9 +8,11 @@ use std::time::Duration;
 use thalweg::prelude::*;
 use thalweg::session::{self, Puller, Pusher};
 use thalweg::{Job, Session};
+use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
+use thalweg_tests::waiting::{everywhere, in_time};
 
-use super::{Next, built, everywhere, in_time, next, rest};
+use super::{Next, next, rest};
 
 const CHUNK: usize = 5;
 
@@ -21,7 +23,7 @@ fn at(
     pushed: usize,
     pulled: usize,
 ) -> (Pusher<f32>, Puller<f32>, Job<(Report, Next)>) {
-    let mut pipeline = built!(Next, device, graph);
+    let mut pipeline = built_in_mode!(Next, device, graph);
     let (mut frames, mut results, job) =
         Session::start(move |x, z| Ok((pipeline.run(x, z)?, pipeline))).unwrap().split();
     let x = numbers(pushed);
@@ -74,7 +76,7 @@ fn both_are_dropped_or_the_session_is() {
             let (frames, results, job) = at(device, graph, pushed, pulled);
             drop((results, frames));
             assert_eq!(job.wait().unwrap().0.items, pushed);
-            let mut pipeline = built!(Next, device, graph);
+            let mut pipeline = built_in_mode!(Next, device, graph);
             let (over, is_over) = std::sync::mpsc::channel();
             let mut session = Session::start(move |x, z| {
                 let report = pipeline.run(x, z);
@@ -95,7 +97,7 @@ fn both_are_dropped_or_the_session_is() {
 fn closed_at_each_moment() {
     everywhere(|device, graph| {
         for (pushed, pulled) in MOMENTS {
-            let mut pipeline = built!(Next, device, graph);
+            let mut pipeline = built_in_mode!(Next, device, graph);
             let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
             session.push(&numbers(pushed)).unwrap();
             assert_eq!(session.pull(&mut vec![0.0; pulled]).unwrap(), pulled);

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg::{Effect, Fault, Session, session};
+use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::{REFUSED, add_to, refuses};
+use thalweg_tests::waiting::{everywhere, in_time};
 use thalweg_tests::{numbers, small};
 
-use super::{Next, Through, built, everywhere, in_time, next};
+use super::{Next, Through, next};
 
 /// Pushes and pulls frames until something fails; what was pulled, and the error.
 fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>, Error) {
@@ -48,7 +50,7 @@ fn faults_of_the_device() {
                     let spec = Spec::default();
                     let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
                     device.inject(Fault::operation(&Next::PLAN, operation, chunk, effect)).unwrap();
-                    let mut pipeline = built!(Next, &device, graph);
+                    let mut pipeline = built_in_mode!(Next, &device, graph);
                     let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
                     let (z, told) = until_it_fails(&mut session, &x);
                     assert!(
@@ -110,7 +112,7 @@ fn kernels_functions_and_expressions() {
                 (REFUSED + 1, usize::MAX, "HostFunction"),
                 (0, bad / 4, "Panicked"),
             ] {
-                let mut pipeline = built!(Fragile, device, graph);
+                let mut pipeline = built_in_mode!(Fragile, device, graph);
                 let mut session = Session::start(move |x, y| pipeline.run(REFUSED + 1, most, x, y)).unwrap();
                 let (mut y, mut some) = (Vec::new(), [0; 3]);
                 let told = 'over: {
@@ -192,7 +194,7 @@ fn a_run_that_never_begins() {
 fn cancelled() {
     everywhere(|device, graph| {
         for (pushed, pulls) in [(0, false), (3, false), (17, false), (17, true), (100, false)] {
-            let mut pipeline = built!(Next, device, graph);
+            let mut pipeline = built_in_mode!(Next, device, graph);
             let (mut frames, mut results, job) =
                 Session::start(move |x, z| pipeline.run(x, z)).unwrap().split();
             let x = numbers(pushed);
@@ -231,7 +233,7 @@ fn cancelled() {
 #[test]
 fn a_source_beside_it_fails() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(super::Axpy, device, graph);
+        let mut pipeline = built_in_mode!(super::Axpy, device, graph);
         let (told, _chunks) = std::sync::mpsc::channel();
         let (mut left, x) = session::input();
         let (z, mut results) = session::output();
@@ -261,7 +263,7 @@ fn a_source_beside_it_fails() {
 fn a_source_that_fails_ahead_of_a_caller() {
     for cancels in [false, true] {
         everywhere(|device, graph| {
-            let mut pipeline = built!(super::Axpy, device, graph, depth(3));
+            let mut pipeline = built_in_mode!(super::Axpy, device, graph, depth(3));
             let (told, _chunks) = std::sync::mpsc::channel();
             let ((mut left, x), (z, mut results)) = (session::input(), session::output());
             let run = move || {
@@ -299,7 +301,7 @@ fn a_source_that_fails_ahead_of_a_caller() {
 fn an_input_that_ends_within_an_item_while_nobody_pulls() {
     in_time(|| {
         let device = Device::simulated(Spec::default());
-        let mut pipeline = built!(Through<u16>, &device, false);
+        let mut pipeline = built_in_mode!(Through<u16>, &device, false);
         let ((mut data, x), (z, mut results)) = (session::input(), session::output());
         let job = thalweg::spawn(move || pipeline.run(3, x, z)).unwrap();
         data.push(&[7_u16; 3 * 15 + 2]).unwrap();
@@ -329,7 +331,7 @@ stream_pipeline! {
 #[test]
 fn a_callback_that_waits_for_whoever_pulls() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Says, device, graph);
+        let mut pipeline = built_in_mode!(Says, device, graph);
         let (told, heard) = std::sync::mpsc::sync_channel(0);
         let ((mut data, x), (z, mut results)) = (session::input(), session::output());
         let job = thalweg::spawn(move || pipeline.run(told, x, z)).unwrap();
@@ -346,7 +348,7 @@ fn a_callback_that_waits_for_whoever_pulls() {
 #[test]
 fn what_is_pulled_before_a_part_of_an_item_is_not_lost() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Through<u16>, device, graph);
+        let mut pipeline = built_in_mode!(Through<u16>, device, graph);
         let mut session = Session::start(move |x, z| pipeline.run(3, x, z)).unwrap();
         session.push(&[7_u16; 16]).unwrap();
         let mut z = [0; 20];
@@ -364,7 +366,7 @@ fn what_is_pulled_before_a_part_of_an_item_is_not_lost() {
 fn a_slice_is_held_back_by_whoever_pulls() {
     in_time(|| {
         let device = Device::simulated(Spec::default());
-        let mut pipeline = built!(Next, &device, false);
+        let mut pipeline = built_in_mode!(Next, &device, false);
         let (z, mut results) = session::output();
         let x = numbers(50);
         let job = thalweg::spawn({

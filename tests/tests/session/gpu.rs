@@ -5,10 +5,12 @@ use std::thread;
 use thalweg::prelude::*;
 use thalweg::{Session, session};
 use thalweg_kernels::saxpy;
+use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
 use thalweg_tests::random::Random;
+use thalweg_tests::waiting::in_time;
 
-use super::{Through, built, in_time, rest};
+use super::{Through, rest};
 
 stream_pipeline! {
     /// `z <- y + a*x`.
@@ -32,7 +34,7 @@ fn frames_on_a_gpu() {
         let device = Device::cuda(0).unwrap();
         let mut random = Random::new(3);
         for (graph, depth) in [(false, 1), (false, 3), (true, 1), (true, 3)] {
-            let mut pipeline = built!(Through<u32>, &device, graph, chunk(4096), depth(depth));
+            let mut pipeline = built_in_mode!(Through<u32>, &device, graph, chunk(4096), depth(depth));
             let mut session = Session::start(move |x, z| pipeline.run(1, x, z)).unwrap();
             let (mut sent, mut seen) = (0, 0);
             for _ in 0..300 {
@@ -63,7 +65,7 @@ fn two_inputs_on_a_gpu() {
         let (x, y) = (numbers(1_234_567), numbers(2_345_678).split_off(1_111_111));
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| y + 2.0 * x).collect();
         for graph in [false, true] {
-            let mut pipeline = built!(Saxpy, &device, graph);
+            let mut pipeline = built_in_mode!(Saxpy, &device, graph);
             let ((mut left, x_end), (mut right, y_end)) = (session::input(), session::input());
             let (z, mut results) = session::output();
             let job = thalweg::spawn(move || pipeline.run(2.0, x_end, y_end, z)).unwrap();
@@ -87,7 +89,7 @@ fn ends_that_go_on_a_gpu() {
         let device = Device::cuda(0).unwrap();
         for (graph, case) in [false, true].into_iter().flat_map(|graph| (0..4).map(move |case| (graph, case)))
         {
-            let mut pipeline = built!(Through<u32>, &device, graph, chunk(1 << 16));
+            let mut pipeline = built_in_mode!(Through<u32>, &device, graph, chunk(1 << 16));
             let (mut data, mut results, job) =
                 Session::start(move |x, z| pipeline.run(1, x, z)).unwrap().split();
             let x: Vec<u32> = (0..100_000).collect();

@@ -8,17 +8,19 @@ use std::time::Duration;
 use thalweg::prelude::*;
 use thalweg::session::{Pulled, Pushed};
 use thalweg::{Session, session};
+use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::numbers;
+use thalweg_tests::waiting::{everywhere, in_time};
 
-use super::{Next, built, everywhere, in_time, next, rest};
+use super::{Next, next, rest};
 
 /// While nobody pulls, there is room for as many chunks as the ring has slots and two more.
 #[test]
 fn nobody_pulls() {
     everywhere(|device, graph| {
         for depth in [1, 2, 5] {
-            let mut pipeline = built!(Next, device, graph, depth(depth));
+            let mut pipeline = built_in_mode!(Next, device, graph, depth(depth));
             let (mut frames, x) = session::input();
             let (z, mut results) = session::output();
             let job = thalweg::spawn(move || pipeline.run(x, z)).unwrap();
@@ -61,7 +63,7 @@ fn nobody_pulls() {
 #[test]
 fn a_puller_that_is_slow() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Next, device, graph);
+        let mut pipeline = built_in_mode!(Next, device, graph);
         let (mut frames, mut results, job) = Session::start(move |x, z| pipeline.run(x, z)).unwrap().split();
         let (pushed, furthest) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let x = numbers(300);
@@ -94,7 +96,7 @@ fn a_puller_that_is_slow() {
 #[test]
 fn one_thread_that_pushes_everything_first() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Next, device, graph);
+        let mut pipeline = built_in_mode!(Next, device, graph);
         let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
         let (x, mut z) = (numbers(2003), vec![0.0; 2003]);
         session.push(&x[..1000]).unwrap();
@@ -117,7 +119,7 @@ fn one_thread_that_pushes_everything_first() {
 fn results_outlive_the_run() {
     everywhere(|device, graph| {
         for (len, taken) in [(19, 0), (20, 3), (18, 5), (2, 1), (0, 0)] {
-            let mut pipeline = built!(Next, device, graph);
+            let mut pipeline = built_in_mode!(Next, device, graph);
             let (mut frames, mut results, job) =
                 Session::start(move |x, z| Ok((pipeline.run(x, z)?, pipeline))).unwrap().split();
             let (x, mut z) = (numbers(len), vec![0.0; taken]);
@@ -180,8 +182,8 @@ fn memory_is_bounded() {
     in_time(|| {
         for (graph, in_turns) in [(false, false), (true, false), (true, true)] {
             let device = Device::simulated(Spec::default());
-            let mut pipeline = built!(Next, &device, graph, chunk(2));
-            let mut other = built!(NextInTurns, &device, graph, chunk(2));
+            let mut pipeline = built_in_mode!(Next, &device, graph, chunk(2));
+            let mut other = built_in_mode!(NextInTurns, &device, graph, chunk(2));
             let run = move |x: Pushed<f32>, z: Pulled<f32>| {
                 if in_turns { other.run(x, z) } else { pipeline.run(x, z) }
             };

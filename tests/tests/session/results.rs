@@ -5,10 +5,12 @@ use std::thread;
 
 use thalweg::prelude::*;
 use thalweg::{Session, session};
+use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
 use thalweg_tests::random::Random;
+use thalweg_tests::waiting::everywhere;
 
-use super::{Axpy, Next, Through, built, everywhere, next, rest};
+use super::{Axpy, Next, Through, next, rest};
 
 /// Pushed and pulled in pieces of any length, flushed now and then, in one thread.
 #[test]
@@ -16,7 +18,7 @@ fn pieces_of_any_length() {
     everywhere(|device, graph| {
         let mut random = Random::new(7);
         for len in [0, 1, 4, 5, 6, 333] {
-            let mut pipeline = built!(Next, device, graph);
+            let mut pipeline = built_in_mode!(Next, device, graph);
             let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
             let x = numbers(len);
             let (mut left, mut z, mut some) = (&x[..], Vec::new(), [0.0; 12]);
@@ -49,7 +51,7 @@ fn pieces_of_any_length() {
 #[test]
 fn two_threads() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Next, device, graph);
+        let mut pipeline = built_in_mode!(Next, device, graph);
         let (mut frames, mut results, job) =
             Session::start(move |x, z| Ok((pipeline.run(x, z)?, pipeline))).unwrap().split();
         let x = numbers(2003);
@@ -83,7 +85,7 @@ fn beside_other_arguments() {
         let (x, y) = (numbers(23), numbers(46).split_off(23));
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 2.0 * (y + 3.0 * x)).collect();
         for with_length in [false, true] {
-            let mut pipeline = built!(Axpy, device, graph);
+            let mut pipeline = built_in_mode!(Axpy, device, graph);
             let (told, chunks) = mpsc::channel();
             let (mut left, ends) = session::input();
             let (z, mut results) = session::output();
@@ -112,7 +114,7 @@ fn beside_other_arguments() {
             assert_eq!(found, expected);
             assert_eq!(chunks.iter().last(), Some((5, 20, 3)));
         }
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         let (told, chunks) = mpsc::channel();
         let ((mut left, x_end), (mut right, y_end)) = (session::input(), session::input());
         let mut z = Vec::new();
@@ -138,7 +140,7 @@ fn beside_other_arguments() {
 fn items_of_several_elements() {
     everywhere(|device, graph| {
         let x: Vec<[u8; 3]> = (0..6 * 23).map(|i| [i as u8, 1, (i / 7) as u8]).collect();
-        let mut pipeline = built!(Through<[u8; 3]>, device, graph);
+        let mut pipeline = built_in_mode!(Through<[u8; 3]>, device, graph);
         let mut session = Session::start(move |from, to| pipeline.run(6, from, to)).unwrap();
         let (mut z, mut some) = (Vec::new(), [[0; 3]; 9]);
         for piece in x.chunks(31) {
@@ -160,7 +162,7 @@ fn items_of_several_elements() {
 #[test]
 fn elements_without_bytes() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Through<()>, device, graph);
+        let mut pipeline = built_in_mode!(Through<()>, device, graph);
         let mut session = Session::start(move |from, to| pipeline.run(1, from, to)).unwrap();
         session.push(&[(); 23]).unwrap();
         let mut some = [(); 100];
@@ -221,7 +223,7 @@ fn as_the_book_has_it() {
 #[test]
 fn one_at_a_time() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Next, device, graph);
+        let mut pipeline = built_in_mode!(Next, device, graph);
         let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
         let start = std::time::Instant::now();
         for frame in numbers(5 * 200).chunks(5) {

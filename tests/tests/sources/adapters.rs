@@ -7,8 +7,10 @@ use std::thread;
 use thalweg::bytemuck;
 use thalweg::prelude::*;
 use thalweg::{Chunk, Sink, Source, Streamed};
+use thalweg_tests::built_in_mode;
+use thalweg_tests::waiting::{everywhere, in_time};
 
-use super::{Particle, Sample, Through, built, everywhere, in_time, samples};
+use super::{Particle, Sample, Through, samples};
 
 /// Gives 1 to 7 bytes at a time, and is interrupted between.
 struct Drips<'d> {
@@ -127,7 +129,7 @@ pub fn each_adapter<T: Sample>(pipeline: &mut Through<T>, k: usize, data: &[T]) 
 
 fn all_lengths<T: Sample>(k: usize) {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Through<T>, device, graph, chunk(5));
+        let mut pipeline = built_in_mode!(Through<T>, device, graph, chunk(5));
         for items in [0, 1, 4, 5, 6, 23, 40] {
             each_adapter(&mut pipeline, k, &samples::<T>(items * k));
         }
@@ -155,7 +157,7 @@ fn an_auto_chunk() {
         for (graph, seed) in [(false, 0), (true, 0), (false, 3)] {
             let spec = Spec::default();
             let device = Device::simulated(if seed > 0 { spec.adversarial(seed) } else { spec });
-            let mut pipeline = built!(Through<u8>, &device, graph);
+            let mut pipeline = built_in_mode!(Through<u8>, &device, graph);
             for len in [0, 1, 100_000, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 9_000_000] {
                 let x = samples::<u8>(len);
                 let mut z = Vec::new();
@@ -176,7 +178,7 @@ fn an_auto_chunk() {
 #[test]
 fn elements_of_no_bytes() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Through<()>, device, graph, chunk(5));
+        let mut pipeline = built_in_mode!(Through<()>, device, graph, chunk(5));
         let mut z = Vec::new();
         pipeline.run(1, source::iter(vec![(); 12]), sink::extend(&mut z)).unwrap();
         assert_eq!(z.len(), 12);
@@ -212,7 +214,7 @@ fn one_of_your_own() {
         }
     }
     everywhere(|device, graph| {
-        let mut pipeline = built!(Through<u8>, device, graph, chunk(3));
+        let mut pipeline = built_in_mode!(Through<u8>, device, graph, chunk(3));
         let (mut count, mut sum) = (Count(0, 101), Sum::default());
         let source: Box<dyn Source<u8> + '_> = Box::new(&mut count);
         let sink: &mut dyn Sink<u8> = &mut sum;
@@ -229,7 +231,7 @@ fn profiles_and_progress() {
         let tells = std::sync::Arc::clone(&told);
         let report =
             move |progress: thalweg::Progress| tells.lock().unwrap().push((progress.done, progress.total));
-        let mut pipeline = built!(Through<u8>, device, graph, chunk(5), progress_with(report));
+        let mut pipeline = built_in_mode!(Through<u8>, device, graph, chunk(5), progress_with(report));
         let mut z = Vec::new();
         let timeline = pipeline.profile(1, source::read(&x[..]), sink::extend(&mut z)).unwrap();
         assert_eq!((timeline.report.items, timeline.spans.len()), (23, 10));
@@ -247,7 +249,7 @@ fn two_threads() {
         thread::scope(|scope| {
             for thread in 0..2 {
                 scope.spawn(move || {
-                    let mut pipeline = built!(Through<[f32; 3]>, device, graph, chunk(3 + thread));
+                    let mut pipeline = built_in_mode!(Through<[f32; 3]>, device, graph, chunk(3 + thread));
                     for len in [0, 50, 7] {
                         each_adapter(&mut pipeline, 1, &samples(len + thread));
                     }

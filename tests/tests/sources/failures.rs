@@ -4,10 +4,12 @@ use std::io;
 use std::sync::mpsc;
 
 use thalweg::prelude::*;
+use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::{REFUSED, refuses};
 use thalweg_tests::numbers;
+use thalweg_tests::waiting::everywhere;
 
-use super::{Axpy, axpy, built, everywhere};
+use super::{Axpy, axpy};
 
 const LEN: usize = 30;
 const CHUNKS: usize = 8;
@@ -44,7 +46,7 @@ fn a_source_that_fails_at_each_chunk() {
     everywhere(|device, graph| {
         let (x, y) = (numbers(LEN), numbers(2 * LEN).split_off(LEN));
         let expected = axpy(2.0, &x, &y);
-        let mut pipeline = built!(Axpy, device, graph, depth(3));
+        let mut pipeline = built_in_mode!(Axpy, device, graph, depth(3));
         for (chunk, panics, known) in
             (0..CHUNKS).flat_map(|chunk| [(chunk, false, true), (chunk, false, false), (chunk, true, false)])
         {
@@ -80,7 +82,7 @@ fn a_sink_that_fails_at_each_chunk() {
     everywhere(|device, graph| {
         let (x, y) = (numbers(LEN), numbers(2 * LEN).split_off(LEN));
         let expected = axpy(2.0, &x, &y);
-        let mut pipeline = built!(Axpy, device, graph, depth(3));
+        let mut pipeline = built_in_mode!(Axpy, device, graph, depth(3));
         for (refused, panics) in (0..CHUNKS).flat_map(|chunk| [(chunk, false), (chunk, true)]) {
             for known in [false, true] {
                 let mut z = Vec::new();
@@ -127,7 +129,7 @@ fn a_sink_that_fails_at_the_end() {
         }
     }
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         let x = numbers(LEN);
         for panics in [false, true] {
             let error = pipeline.run(2.0, &x, source::batches([&x]), sink::write(Full(panics))).unwrap_err();
@@ -140,7 +142,7 @@ fn a_sink_that_fails_at_the_end() {
 #[test]
 fn a_channel_without_a_receiver() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         let x = numbers(LEN);
         let (sender, receiver) = mpsc::channel();
         drop(receiver);
@@ -165,7 +167,7 @@ fn a_channel_without_a_receiver() {
 #[test]
 fn what_sources_must_not_do() {
     everywhere(|device, graph| {
-        let mut through = built!(super::Through<[f32; 3]>, device, graph, chunk(4));
+        let mut through = built_in_mode!(super::Through<[f32; 3]>, device, graph, chunk(4));
         let mut run = |k, source: &mut dyn thalweg::Source<[f32; 3]>| {
             let mut z = Vec::new();
             let error = through.run(k, thalweg::Streamed(source), sink::extend(&mut z)).unwrap_err();
@@ -209,7 +211,7 @@ stream_pipeline! {
 #[test]
 fn kernels_and_functions_that_fail() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Fragile, device, graph);
+        let mut pipeline = built_in_mode!(Fragile, device, graph);
         for bad in [0, 3, 4, 17, 40] {
             for (worst, kind) in [(REFUSED, "HostBody"), (REFUSED + 1, "HostFunction")] {
                 let endless = (0_i32..).map(|i| if i == bad { worst } else { i });
@@ -254,7 +256,7 @@ fn by(at: usize, index: usize) -> f32 {
 #[test]
 fn an_expression_that_panics() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Panics, device, graph);
+        let mut pipeline = built_in_mode!(Panics, device, graph);
         for at in [0, 1, 5] {
             let mut z = Vec::new();
             let x = numbers(1000);

@@ -10,7 +10,10 @@ use thalweg_kernels::saxpy;
 use thalweg_tests::numbers;
 
 use super::adapters::each_adapter;
-use super::{Particle, Through, built, in_time, samples};
+use thalweg_tests::built_in_mode;
+use thalweg_tests::waiting::in_time;
+
+use super::{Particle, Through, samples};
 
 stream_pipeline! {
     pipeline Saxpy {
@@ -31,13 +34,13 @@ fn on_a_gpu() {
     in_time(|| {
         let device = Device::cuda(0).unwrap();
         for graph in [false, true] {
-            let mut pipeline = built!(Through<[f32; 3]>, &device, graph, chunk(5));
+            let mut pipeline = built_in_mode!(Through<[f32; 3]>, &device, graph, chunk(5));
             for len in [0, 1, 4, 5, 6, 23, 400] {
                 each_adapter(&mut pipeline, 1, &samples(len));
             }
-            let mut pipeline = built!(Through<Particle>, &device, graph, chunk(100));
+            let mut pipeline = built_in_mode!(Through<Particle>, &device, graph, chunk(100));
             each_adapter(&mut pipeline, 3, &samples(3 * 1234));
-            let mut pipeline = built!(Through<u8>, &device, graph);
+            let mut pipeline = built_in_mode!(Through<u8>, &device, graph);
             each_adapter(&mut pipeline, 1, &samples((9 << 20) + 7));
         }
     });
@@ -51,7 +54,7 @@ fn large_runs_on_a_gpu() {
         let (x, y) = (numbers(40_000_001), numbers(40_000_001));
         let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| y + 2.0 * x).collect();
         for graph in [false, true] {
-            let mut pipeline = built!(Saxpy, &device, graph);
+            let mut pipeline = built_in_mode!(Saxpy, &device, graph);
             let bytes = bytemuck::cast_slice::<f32, u8>(&x);
             for round in 0..3 {
                 let mut z = Vec::new();
@@ -91,7 +94,7 @@ fn answers_on_a_gpu() {
     in_time(|| {
         let device = Device::cuda(0).unwrap();
         for graph in [false, true] {
-            let mut pipeline = built!(Saxpy, &device, graph, chunk(64));
+            let mut pipeline = built_in_mode!(Saxpy, &device, graph, chunk(64));
             let (to, questions) = mpsc::channel::<Vec<f32>>();
             let (answer, answers) = mpsc::channel::<Vec<f32>>();
             let y = vec![1.0; 64 * 200];

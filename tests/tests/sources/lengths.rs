@@ -2,10 +2,12 @@
 
 use thalweg::prelude::*;
 use thalweg::{Chunk, Streamed};
+use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::{accumulate, double_all, gather, summarise, weigh};
 use thalweg_tests::numbers;
+use thalweg_tests::waiting::{everywhere, in_time};
 
-use super::{Axpy, axpy, built, everywhere, in_time};
+use super::{Axpy, axpy};
 
 /// A source that says how many elements were asked of it.
 struct Counted<'c> {
@@ -27,7 +29,7 @@ impl thalweg::Source<f32> for Counted<'_> {
 #[test]
 fn known_and_unknown() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         for len in [0, 1, 3, 4, 5, 30] {
             let (x, y, more) = (numbers(len), numbers(2 * len).split_off(len), numbers(len + 100));
             let expected = axpy(3.0, &x, &y);
@@ -57,7 +59,7 @@ fn known_and_unknown() {
 #[test]
 fn a_source_that_ends_early() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         for len in 0..18 {
             let (x, y) = (numbers(len), numbers(18));
             let mut z = vec![f32::NAN; 18];
@@ -79,7 +81,7 @@ fn a_source_that_ends_early() {
 #[test]
 fn sources_that_end_at_different_items() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph);
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
         for (shorter, longer) in [(0, 1), (3, 4), (4, 5), (8, 30), (9, 30), (17, 18), (18, 20)] {
             for swapped in [false, true] {
                 let (x, y) = (
@@ -138,7 +140,7 @@ stream_pipeline! {
 #[test]
 fn nothing_says_how_many() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Produces, device, graph);
+        let mut pipeline = built_in_mode!(Produces, device, graph);
         let error = pipeline.run(1, sink::extend(&mut Vec::new())).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::UnknownLength { host: "z" }), "{error}");
         let mut z = vec![0.0; 9];
@@ -163,7 +165,7 @@ stream_pipeline! {
 #[test]
 fn results_by_chunk() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Summary, device, graph);
+        let mut pipeline = built_in_mode!(Summary, device, graph);
         for len in [0, 1, 4, 21, 40] {
             let x = numbers(len);
             let mut expected = vec![0.0; 2 * len.div_ceil(4)];
@@ -253,14 +255,14 @@ fn what_cannot_be_streamed() {
             assert!(*host == name && reason.contains(part) && error.place().site.is_some(), "{error}");
         };
         let x = numbers(12);
-        let mut halo = built!(Halo, device, graph);
+        let mut halo = built_in_mode!(Halo, device, graph);
         refused(halo.run(source::batches([&x]), &mut [0.0; 12]), "x", "halo");
-        let mut looks = built!(Looks, device, graph);
+        let mut looks = built_in_mode!(Looks, device, graph);
         let (index, table, mut total) = (vec![2_u32; 12], [1.0, 2.0, 3.0], [0, 0]);
         let mut z = vec![0.0; 12];
         let wrong = looks.run(&index, source::batches([&table]), &mut total, &[1; 12], &mut z);
         refused(wrong, "table", "before the first chunk");
-        let mut either = built!(Either, device, graph);
+        let mut either = built_in_mode!(Either, device, graph);
         refused(either.run(&x, sink::extend(&mut z)), "z", "leave out");
 
         // Beside them sources are as good as slices; a halo's result may go to a sink.
@@ -278,7 +280,7 @@ fn what_cannot_be_streamed() {
 #[test]
 fn a_source_that_is_copied_several_times() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Twice, device, graph);
+        let mut pipeline = built_in_mode!(Twice, device, graph);
         for len in [0, 3, 4, 5, 37] {
             let x = numbers(len);
             let (mut y, mut z) = (Vec::new(), Vec::new());

@@ -7,50 +7,9 @@ mod lengths;
 mod pressure;
 
 use std::fmt::Debug;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg_tests::kernels::{axpy_each, double_all};
-use thalweg_tests::{leaves_nothing, small};
-
-/// Longer than any of the tests takes, on a busy machine and under a checker too.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Ends the process if `work` does not end: a deadlock is a failure.
-fn in_time<R>(work: impl FnOnce() -> R) -> R {
-    let (done, waits) = channel::<()>();
-    let name = std::thread::current().name().unwrap_or_default().to_owned();
-    std::thread::spawn(move || {
-        if waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("deadlock: {name}");
-            std::process::abort();
-        }
-    });
-    let result = work();
-    drop(done);
-    result
-}
-
-/// In the order of time and in others, with streams and in graphs. The device is usable afterwards.
-fn everywhere(check: impl Fn(&Device, bool)) {
-    in_time(|| {
-        for (seed, graph) in (0..4).flat_map(|seed| [(seed, false), (seed, true)]) {
-            let spec = Spec::default();
-            let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
-            leaves_nothing(&device, || check(&device, graph));
-        }
-    });
-}
-
-/// A pipeline built with these options, in graph mode or not.
-macro_rules! built {
-    ($pipeline:ty, $device:expr, $graph:expr $(, $option:ident($value:expr))*) => {{
-        let options = <$pipeline>::options($device)$(.$option($value))*;
-        if $graph { options.graph().build() } else { options.build() }.unwrap()
-    }};
-}
-pub(crate) use built;
 
 stream_pipeline! {
     /// Through the device and back, whatever it is.

@@ -6,16 +6,18 @@ use std::thread;
 use std::time::Duration;
 
 use thalweg::prelude::*;
+use thalweg_tests::built_in_mode;
 use thalweg_tests::numbers;
+use thalweg_tests::waiting::{everywhere, in_time};
 
-use super::{Axpy, Through, axpy, built, everywhere, in_time, samples};
+use super::{Axpy, Through, axpy, samples};
 
 /// While a sink keeps a chunk, a source is read as far as there are slots, and two chunks more.
 #[test]
 fn a_source_is_not_read_far_ahead_of_a_sink() {
     everywhere(|device, graph| {
         for depth in [1, 2, 5] {
-            let mut pipeline = built!(Through<u8>, device, graph, chunk(10), depth(depth));
+            let mut pipeline = built_in_mode!(Through<u8>, device, graph, chunk(10), depth(depth));
             let (read, furthest) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let x = samples::<u8>(300);
             let source = source::from_fn(|c, slot: &mut [u8]| {
@@ -69,7 +71,7 @@ fn a_source_is_not_read_far_ahead_of_the_run() {
             slot.copy_from_slice(&x[c.start..][..slot.len()]);
             Ok(slot.len())
         });
-        built!(Watched, device, graph).run(source, &mut z).unwrap();
+        built_in_mode!(Watched, device, graph).run(source, &mut z).unwrap();
         assert_eq!(z, x);
         assert!(most <= 3, "{most}");
     });
@@ -79,7 +81,7 @@ fn a_source_is_not_read_far_ahead_of_the_run() {
 #[test]
 fn answers_come_while_the_source_waits() {
     everywhere(|device, graph| {
-        let mut pipeline = built!(Axpy, device, graph, depth(3));
+        let mut pipeline = built_in_mode!(Axpy, device, graph, depth(3));
         let (to, questions) = mpsc::channel::<Vec<f32>>();
         let (answer, answers) = mpsc::channel::<Vec<f32>>();
         let y = numbers(40);
@@ -104,7 +106,7 @@ fn answers_come_while_the_source_waits() {
 fn sources_and_sinks_are_slow_at_the_same_time() {
     in_time(|| {
         let device = Device::simulated(Spec::default());
-        let mut pipeline = built!(Through<u8>, &device, false, chunk(10), depth(3));
+        let mut pipeline = built_in_mode!(Through<u8>, &device, false, chunk(10), depth(3));
         let (napping, at_once) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let nap = || {
             at_once.fetch_max(1 + napping.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
@@ -159,7 +161,7 @@ fn virtual_time_is_the_same_each_time() {
     in_time(|| {
         let time = || {
             let device = Device::simulated(Spec::default());
-            let mut pipeline = built!(Through<u8>, &device, false, chunk(1000), depth(3));
+            let mut pipeline = built_in_mode!(Through<u8>, &device, false, chunk(1000), depth(3));
             let x = samples::<u8>(100_000);
             let mut z = Vec::new();
             pipeline.run(1, source::read(&x[..]), sink::extend(&mut z)).unwrap().time
