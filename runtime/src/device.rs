@@ -4,6 +4,7 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
+use std::thread;
 
 use crate::cuda;
 use crate::driver::{Driver, Info};
@@ -22,6 +23,17 @@ use crate::sim::{Sim, Spec};
 #[derive(Clone)]
 pub struct Device {
     driver: Arc<dyn Driver>,
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // The last handle gives a context back, for which the driver is called: not where a function of a stream's runs.
+        if Arc::strong_count(&self.driver) == 1 && self.driver.may_wait().is_err() {
+            let driver = Arc::clone(&self.driver);
+            // Where no thread can be started, it is done here all the same.
+            let _ = thread::Builder::new().name("thalweg release".to_owned()).spawn(move || drop(driver));
+        }
+    }
 }
 
 impl Device {

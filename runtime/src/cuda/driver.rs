@@ -187,6 +187,7 @@ impl Driver for Cuda {
     }
 
     fn identity(&self) -> Option<String> {
+        HostFunctions::may_call("cuDeviceGetUuid").ok()?;
         info::identity(&self.context, &self.info).ok()
     }
 
@@ -475,6 +476,7 @@ impl Driver for Cuda {
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded> {
+        HostFunctions::may_call("cuModuleLoadDataEx")?;
         self.modules.load(&self.context, &self.info, kernel)
     }
 

@@ -43,6 +43,7 @@ pub(crate) use cache::folder as cache_folder;
 pub use compile::{Compiled, compilations, compile_for};
 use context::{Context, Keep};
 pub(crate) use driver::{Cuda, LEGACY_STREAM, PER_THREAD_STREAM};
+use host::HostFunctions;
 #[doc(hidden)]
 pub use image::kernels_in;
 
@@ -55,6 +56,7 @@ use crate::error::{ErrorKind, Result};
 /// There is no CUDA driver, it is too old, or it does not work. A driver without a GPU is no error.
 pub(crate) fn device_count() -> Result<usize> {
     static COUNT: OnceLock<Result<usize>> = OnceLock::new();
+    HostFunctions::may_call("cuDeviceGetCount")?;
     COUNT.get_or_init(count_devices).clone()
 }
 
@@ -80,6 +82,7 @@ impl Cuda {
     /// # Errors
     /// There is no CUDA driver, no such GPU, or the driver refuses it.
     pub(crate) fn open(index: usize) -> Result<Arc<dyn Driver>> {
+        HostFunctions::may_call("cuDevicePrimaryCtxRetain")?;
         // Held while the device is made, so that two threads do not make two of it.
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(device) = open.get(&index).and_then(Weak::upgrade) {
@@ -100,6 +103,7 @@ impl Cuda {
     /// `context` is null or a context, and stays one as long as `keep` is not dropped.
     pub(crate) unsafe fn of_context(context: *mut c_void, keep: Keep) -> Result<Arc<dyn Driver>> {
         static LENT: Mutex<BTreeMap<usize, Weak<Cuda>>> = Mutex::new(BTreeMap::new());
+        HostFunctions::may_call("cuCtxSetCurrent")?;
         let api = api::Api::get()?;
         // SAFETY: the caller's promise.
         let context = unsafe { Context::lent(api, context.cast(), keep) }?;

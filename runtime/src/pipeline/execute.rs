@@ -14,7 +14,7 @@ use super::functions::{Failure, Functions};
 use super::graph::{Cover, Recorder};
 use super::in_place::InPlace;
 use super::predict::Model;
-use super::profile::{Profiler, share};
+use super::profile::Profiler;
 use super::purpose::Purpose;
 use super::repeat::Given;
 use super::run::{Run, Watch};
@@ -167,8 +167,8 @@ impl Call<'_, '_> {
     ) -> Result<Enqueued> {
         let slots = self.pipeline.depth.min(cut.chunks());
         let profiles = self.purpose == Purpose::Profile;
-        let ways = (stages, self.pipeline.spreads());
-        let share = share(self.pipeline.plan, &self.host_shapes, ways, (slots, cut.largest()));
+        let sampling =
+            profiles.then(|| self.pipeline.sampling(&self.host_shapes, stages, (slots, cut.largest())));
         let endless = self.is_endless();
         let Call { pipeline, shared, .. } = &mut *self;
         let plan = pipeline.plan;
@@ -190,19 +190,19 @@ impl Call<'_, '_> {
         let recorder = graphs.map(|graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth));
         let recorder = recorder.map(RefCell::new);
 
-        if profiles {
+        if let Some(sampling) = &sampling {
             let each = plan.operations.len() + plan.events.len();
             // Of a run that ends where its sources do those of the first chunks; the others are made as they come.
-            let chunks = if endless { slots } else { cut.chunks() };
+            let chunks = if endless { slots } else { sampling.most(cut.chunks()) };
             let events = chunks.saturating_mul(each);
             let observers = pipeline.observed().count;
             let prepared = pipeline.clockwork.prepare(&pipeline.device, events, observers);
             prepared.map_err(|error| explain(plan, error))?;
         }
         let start = pipeline.device.driver().clock();
-        let profiler = match profiles {
-            true => Some(pipeline.profiler(start, share).map_err(|error| explain(plan, error))?),
-            false => None,
+        let profiler = match sampling {
+            Some(sampling) => Some(pipeline.profiler(start, sampling).map_err(|error| explain(plan, error))?),
+            None => None,
         };
         let streaming = exchange.map(|exchange| self.streaming(exchange, cut));
         let wanted = self.items.unwrap_or_default();

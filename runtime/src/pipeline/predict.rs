@@ -357,6 +357,7 @@ impl Model {
                     what,
                     stream,
                     tag,
+                    part: 0,
                     enqueued,
                     start,
                     end,

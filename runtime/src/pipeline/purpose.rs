@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::Pipeline;
 use super::observed::Observed;
-use super::profile::{Profiler, Sampling, Timed};
+use super::profile::{Profiler, Sampling, Timed, share};
+use super::shape::Shape;
 use crate::driver::DriverResult;
 use crate::memory::{HostMemory, HostSource};
 use crate::plan::{OperationKind, OperationPlan};
@@ -25,13 +26,26 @@ pub enum Purpose {
 }
 
 impl Pipeline {
-    /// What times a run that begins now. `share`: of its time, that this may take where it matters.
-    pub(super) fn profiler(&mut self, began: Duration, share: Option<f64>) -> DriverResult<Profiler> {
-        // A simulated device is as quick as it is, whatever the host does.
-        let share = self.profile_share.or(share.filter(|_| !self.device.is_simulated()));
+    /// Of which chunks a profile times the operations. `stages`: whether the host has copies of its own to make. `slots` and the items
+    /// of a `chunk` are the run's.
+    pub(super) fn sampling(
+        &self,
+        shapes: &[Shape],
+        stages: bool,
+        (slots, chunk): (usize, usize),
+    ) -> Sampling {
+        let driver = self.device.driver();
+        // A simulated device is as quick as it is, whatever the host does; and one that is waited for after each operation is slow.
+        let waits = !self.device.is_simulated() && !driver.is_synchronous();
+        let share = || share(self.plan, shapes, (stages, self.spreads()), (slots, chunk)).filter(|_| waits);
+        Sampling::new(self.profile_share.or_else(share), self.depth)
+    }
+
+    /// What times a run that begins now.
+    pub(super) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Profiler> {
         let streams = (self.observed(), self.streams.all().first());
         let clockwork = std::mem::take(&mut self.clockwork);
-        Profiler::new(&self.device, self.plan, clockwork, streams, Sampling::new(share, self.depth), began)
+        Profiler::new(&self.device, self.plan, clockwork, streams, sampling, began)
     }
 
     /// Which streams of a profile are observed.

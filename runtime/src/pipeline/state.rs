@@ -9,6 +9,7 @@ use super::enqueue::Enqueue;
 use crate::device::Device;
 use crate::driver::RawStream;
 use crate::error::{ErrorKind, Result};
+use crate::memory::release;
 use crate::unwind::contain;
 
 type Value = Box<dyn Any + Send>;
@@ -102,14 +103,17 @@ impl Entry {
 
 impl Drop for States {
     fn drop(&mut self) {
-        let Some(device) = &self.device else { return };
-        // Without the context a handle's destructor would work on whatever context is current.
-        if !self.slots.is_empty() && device.driver().make_current().is_err() {
-            self.forget();
-        }
-        // One by one: a second panic on the way out of a first would end the process.
-        let values = self.slots.drain(..).flatten().filter_map(|entry| entry.value);
-        values.for_each(|value| contain(|| drop(value)));
+        let slots = std::mem::take(&mut self.slots);
+        let Some(device) = self.device.take().filter(|_| !slots.is_empty()) else { return };
+        release(&device, move |driver| {
+            let values = slots.into_iter().flatten().filter_map(|entry| entry.value);
+            if driver.make_current().is_err() {
+                // Without the context a handle's destructor would work on whatever context is current.
+                return values.for_each(std::mem::forget);
+            }
+            // One by one: a second panic on the way out of a first would end the process.
+            values.for_each(|value| contain(|| drop(value)));
+        });
     }
 }
 

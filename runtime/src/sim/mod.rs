@@ -198,6 +198,7 @@ impl Driver for Sim {
     }
 
     fn free_memory(&self) -> DriverResult<u64> {
+        bodies::refuse_inside("cuMemGetInfo")?;
         Ok(self.machine().memory.device_free())
     }
 
@@ -301,6 +302,7 @@ impl Driver for Sim {
 
     unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
         let call = "cuEventElapsedTime";
+        bodies::refuse_inside(call)?;
         let machine = self.machine();
         let at = |event| {
             let record = machine.latest(call, event)?.ok_or_else(|| fault::invalid_handle(call, "event"))?;
@@ -408,6 +410,7 @@ impl Driver for Sim {
     }
 
     fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
+        bodies::refuse_inside("cuModuleLoadDataEx")?;
         if !kernel.has_host_body {
             return Err(ErrorKind::NoHostBody { kernel: kernel.name }.into());
         }

@@ -245,9 +245,16 @@ impl StreamCore {
         clock
     }
 
+    /// Not where a function of a stream's runs. To be asked before anything is locked: whoever has the lock may wait, in the driver,
+    /// for the function.
+    fn may_wait(&self) -> Result<()> {
+        self.device.driver().may_wait().map_err(|error| self.explain(error, None))
+    }
+
     /// Waits on the host for everything enqueued so far.
     pub(super) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
+        self.may_wait()?;
         if self.state().capturing().is_some() {
             return Err(ErrorKind::Capturing { what: "waited for" }.into());
         }
@@ -263,11 +270,11 @@ impl StreamCore {
     /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
     /// for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
+        self.may_wait()?;
         let (clock, enqueued, issued) = {
             let state = self.state();
             (self.now(&state), state.enqueued, self.callbacks.issued())
         };
-        self.device.driver().may_wait().map_err(|error| self.explain(error, None))?;
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         if let Err(error) = &outcome {
             self.progress.fail(enqueued, error);
@@ -311,6 +318,7 @@ impl StreamCore {
     /// Whether everything enqueued so far is complete.
     pub(super) fn query(&self) -> Result<bool> {
         self.check_thread()?;
+        self.may_wait()?;
         let clock = {
             let mut state = self.state();
             if state.capturing().is_some() {
@@ -330,6 +338,7 @@ impl StreamCore {
     /// Notes that what others have enqueued here so far uses this memory, also where that is an error: it is under way.
     pub(super) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
+        self.may_wait()?;
         // Dropped last: the last handle of a stream waits for it.
         let others = self.legacy_others();
         let legacy = self.legacy();

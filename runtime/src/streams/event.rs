@@ -98,13 +98,13 @@ impl Event {
     /// stream's; it was recorded while a graph was captured.
     pub fn synchronize(&self) -> Result<()> {
         let driver = self.device.driver();
+        self.may_wait()?;
         loop {
             let (clock, records) = {
                 let recorded = self.recorded();
                 (recorded.clock("waited for")?, self.records.load(Ordering::Acquire))
             };
-            let outcome = driver.may_wait().and_then(|()| self.raw.synchronize());
-            outcome.map_err(|error| registry::explain(driver.registry(), error, None))?;
+            self.raw.synchronize().map_err(|error| registry::explain(driver.registry(), error, None))?;
             // Else it is not known which record was waited for.
             if self.records.load(Ordering::Acquire) == records {
                 clock.is_over();
@@ -119,6 +119,7 @@ impl Event {
     /// As [`synchronize`](Self::synchronize).
     pub fn query(&self) -> Result<bool> {
         let driver = self.device.driver();
+        self.may_wait()?;
         driver.poll();
         // Nobody records it meanwhile.
         let recorded = self.recorded();
@@ -141,6 +142,7 @@ impl Event {
             return Err(ErrorKind::NoTiming.into());
         }
         self.device.check_stream("Event", &later.device)?;
+        self.may_wait()?;
         for event in [self, later] {
             let recorded = event.recorded();
             recorded.clock("asked")?;
@@ -150,6 +152,12 @@ impl Event {
         }
         let nanos = self.raw.elapsed(&later.raw)?;
         Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
+    }
+
+    /// Not where a function of a stream's runs: whoever has the lock may wait, in the driver, for the function.
+    fn may_wait(&self) -> Result<()> {
+        let driver = self.device.driver();
+        driver.may_wait().map_err(|error| registry::explain(driver.registry(), error, None))
     }
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {

@@ -109,27 +109,33 @@ impl Timeline {
         let past = Past::new(self);
         let staging = self.staging_work();
         let (mut free, mut timed) = (Duration::ZERO, true);
-        let (mut lost, mut unknown) = (BTreeMap::<Cause, Duration>::new(), Duration::ZERO);
+        let (mut lost, mut unknown) = (BTreeMap::<Cause, Duration>::new(), Vec::new());
         for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
             let are_timed = std::mem::replace(&mut timed, !span.estimated) && timed;
             let waits = span.start > free;
-            if waits && free.is_zero() {
+            // While the ring fills something else is waited for than later on.
+            if waits && span.chunk < self.report.depth {
                 self.blame(&past, &staging, index, free, span.start, add);
             } else if waits && are_timed {
                 let mut add = |cause, time| *lost.entry(cause).or_default() += time;
                 self.blame(&past, &staging, index, free, span.start, &mut add);
             } else if waits {
-                unknown += span.start - free;
+                unknown.push((index, free));
             }
             free = free.max(span.end);
         }
-        // Where one of the two that are around a gap was not timed it is as between those that were.
+        // Where one of the two that are around a gap was not timed it is as between those that were, if there are such.
         let known: Duration = lost.values().sum();
+        let mut more = Duration::ZERO;
+        for (index, free) in unknown {
+            match known.is_zero() {
+                true => self.blame(&past, &staging, index, free, self.spans[index].start, add),
+                false => more += self.spans[index].start - free,
+            }
+        }
         for (cause, time) in lost {
-            add(
-                cause,
-                time + unknown.mul_f64(time.as_secs_f64() / known.as_secs_f64().max(f64::MIN_POSITIVE)),
-            );
+            let share = time.as_secs_f64() / known.as_secs_f64().max(f64::MIN_POSITIVE);
+            add(cause, time + more.mul_f64(share));
         }
         // What comes after its last operation is for the last chunk.
         let after = self.time().saturating_sub(free);

@@ -190,13 +190,18 @@ fn functions_may_not_use_the_device(device: &Device) {
                 other.query().is_err(),
                 x.copy_to_slice(&mut [0.0; 1000]).is_err(),
                 its.synchronize().is_err(),
+                other.synchronize().is_err(),
+                event.synchronize().is_err(),
+                event.elapsed(&event).is_err(),
+                its.free_memory().is_err(),
+                double_all::load(&its).is_err(),
             ];
             sender.send(refused).expect("a receiver");
-            drop((pipeline, x, event, other));
+            drop((pipeline, x, event, other, its));
         };
         stream.host(asks).expect("a function");
         stream.synchronize().expect("the device");
-        assert_eq!(outcomes.recv(), Ok([true; 10]));
+        assert_eq!(outcomes.recv(), Ok([true; 15]));
     }
 }
 

@@ -125,7 +125,8 @@ impl<T: Scalar> Column<T> {
             for (index, (to, from)) in slot[filled..].iter_mut().zip(&self.values).enumerate() {
                 *to = T::loaded(from);
                 // Small integers are stored in 32 bits, of which a file may use more than it says.
-                if size_of::<T>() < size_of_val(from) && to.stored() != *from {
+                let is_small = size_of_val(from) == size_of::<i32>() && size_of::<T>() < size_of::<i32>();
+                if is_small && to.stored() != *from {
                     let row = self.rows + index as u64;
                     let message =
                         format!("row {row} of column `{name}` holds {from:?}, which is no `{}`", T::NAME);

@@ -6,39 +6,37 @@
 
 use std::collections::BTreeMap;
 
-use super::{Timed, Untimed};
+use super::{Timed, Untimed, copies};
 use crate::driver::Nanos;
 
 /// One of the plan's operations, and which of its parts in a chunk.
 type Part = (u32, usize);
 
-/// Adds those that were not timed to those that were. Of some of them it is known when they ended.
-pub(super) fn fill(timed: &mut Vec<Timed>, untimed: &[(Untimed, Option<Nanos>)]) {
+/// Adds those that were not timed to those that were. Of some of them it is known when they ended. `depth`: the ring slots.
+pub(super) fn fill(timed: &mut Vec<Timed>, untimed: &[(Untimed, Option<Nanos>)], depth: usize) {
     let mut parts = Parts::default();
     for timed in &*timed {
-        let part = parts.next(timed.tag.operation, timed.tag.chunk);
-        parts.end(part, timed.tag.chunk, timed.end);
-        parts.known.entry(part).or_default().took(timed);
+        let known = parts.of((timed.tag.operation, timed.part));
+        known.ends.push((timed.tag.chunk, timed.end));
+        known.took(timed, depth);
     }
-    let untimed: Vec<_> = untimed
-        .iter()
-        .map(|&(untimed, end)| {
-            let part = parts.next(untimed.tag.operation, untimed.tag.chunk);
-            if let Some(end) = end {
-                parts.end(part, untimed.tag.chunk, end);
-            }
-            (part, untimed, end)
-        })
-        .collect();
+    for (untimed, end) in untimed {
+        if let Some(end) = *end {
+            parts.of((untimed.tag.operation, untimed.part)).ends.push((untimed.tag.chunk, end));
+        }
+    }
     parts.sort();
     let times = parts.times();
-    for (part, Untimed { what, stream, tag, enqueued }, end) in untimed {
-        let known = parts.known.get(&part);
+    for &(Untimed { what, stream, tag, part, begun, enqueued }, end) in untimed {
+        let like = |is_known: fn(&Known) -> bool| parts.like((tag.operation, part), is_known);
+        let known = like(|known| !known.ends.is_empty());
         let before = known.and_then(|known| Some(times.at(tag.chunk)? + known.offset(tag.chunk, &times)?));
-        let end = end.or(before).unwrap_or(enqueued).max(enqueued);
-        let pace = known.map_or(0.0, |known| known.pace());
-        let start = (end - pace * what.bytes.max(1) as f64).max(enqueued);
-        timed.push(Timed { what, stream, tag, enqueued, start, end, estimated: true });
+        let pace = like(|known| known.pace().is_some()).and_then(Known::pace).unwrap_or_default();
+        let time = pace * what.bytes.max(1) as f64;
+        // It did not begin before the host did.
+        let end = end.unwrap_or_else(|| before.unwrap_or_default().max(begun + time)).max(enqueued);
+        let start = (end - time).max(begun);
+        timed.push(Timed { what, stream, tag, part, enqueued, start, end, estimated: true });
     }
 }
 
@@ -46,9 +44,11 @@ pub(super) fn fill(timed: &mut Vec<Timed>, untimed: &[(Untimed, Option<Nanos>)])
 #[derive(Default)]
 struct Parts {
     known: BTreeMap<Part, Known>,
-    /// Of each operation the chunk that came last, and how many parts of it did.
-    last: BTreeMap<u32, (u64, usize)>,
 }
+
+/// What was timed of an operation in a chunk after another one tells how long it takes. While the ring fills there is less that it
+/// shares the device with; and what comes after something that was not timed may have begun later than it seems.
+const RANKS: usize = 3;
 
 #[derive(Default)]
 struct Known {
@@ -56,19 +56,19 @@ struct Known {
     ends: Vec<(u64, Nanos)>,
     /// The chunk that was timed last.
     last: Option<u64>,
-    /// Nanoseconds, and for how many bytes: of those that the same was timed before of in the chunk before, and of the others.
-    took: [(Nanos, f64); 2],
+    /// Nanoseconds, and for how many bytes, by how much that tells: `RANKS`.
+    took: [(Nanos, f64); RANKS],
 }
 
 impl Parts {
-    fn next(&mut self, operation: u32, chunk: u64) -> Part {
-        let last = self.last.entry(operation).or_insert((chunk, 0));
-        *last = if last.0 == chunk { (chunk, last.1 + 1) } else { (chunk, 1) };
-        (operation, last.1 - 1)
+    fn of(&mut self, part: Part) -> &mut Known {
+        self.known.entry(part).or_default()
     }
 
-    fn end(&mut self, part: Part, chunk: u64, end: Nanos) {
-        self.known.entry(part).or_default().ends.push((chunk, end));
+    /// What is known of a part, or else of one before it: a chunk may have more of them than any that was timed.
+    fn like(&self, part: Part, is_known: fn(&Known) -> bool) -> Option<&Known> {
+        let of_it = self.known.range((part.0, 0)..=part).rev();
+        of_it.map(|(_, known)| known).find(|known| is_known(known))
     }
 
     fn sort(&mut self) {
@@ -98,18 +98,25 @@ impl Known {
         }
     }
 
-    fn took(&mut self, timed: &Timed) {
+    fn took(&mut self, timed: &Timed, depth: usize) {
+        if timed.what.bytes == 0 && copies(timed.what.engine) {
+            // At an edge: it tells nothing of what has bytes.
+            return;
+        }
         let follows = self.last.is_some_and(|last| last + 1 == timed.tag.chunk);
         self.last = Some(timed.tag.chunk);
-        let (time, bytes) = &mut self.took[usize::from(!follows)];
+        let rank = match follows {
+            true => usize::from(timed.tag.chunk < depth as u64),
+            false => RANKS - 1,
+        };
+        let (time, bytes) = &mut self.took[rank];
         *time += timed.end - timed.start;
         *bytes += timed.what.bytes.max(1) as f64;
     }
 
-    /// Nanoseconds for each byte. What comes after something that was not timed may have begun later than it seems: it counts where
-    /// there is nothing else.
-    fn pace(&self) -> f64 {
-        self.took.iter().find(|(_, bytes)| *bytes > 0.0).map_or(0.0, |(time, bytes)| time / bytes)
+    /// Nanoseconds for each byte, if that is known.
+    fn pace(&self) -> Option<f64> {
+        self.took.iter().find(|(_, bytes)| *bytes > 0.0).map(|(time, bytes)| time / bytes)
     }
 }
 
@@ -146,22 +153,22 @@ mod tests {
     /// each, which take 3.
     fn of_chunk(chunk: u64) -> [Timed; 3] {
         let begin = chunk as f64 * 20e3;
-        [(0, 10e3, 8e3, 800), (1, 14e3, 3e3, 30), (1, 18e3, 3e3, 30)].map(|(operation, end, time, bytes)| {
-            Timed {
-                what: What::new(Engine::Compute, bytes),
-                stream: 0,
-                tag: Tag { operation, chunk, ..NO_OPERATION },
-                enqueued: 0.0,
-                start: begin + end - time,
-                end: begin + end,
-                estimated: false,
-            }
+        let all = [(0, 0, 10e3, 8e3, 800), (1, 0, 14e3, 3e3, 30), (1, 1, 18e3, 3e3, 30)];
+        all.map(|(operation, part, end, time, bytes)| Timed {
+            what: What::new(Engine::Compute, bytes),
+            stream: 0,
+            tag: Tag { operation, chunk, ..NO_OPERATION },
+            part,
+            enqueued: 0.0,
+            start: begin + end - time,
+            end: begin + end,
+            estimated: false,
         })
     }
 
     fn untimed(of: Timed) -> Untimed {
-        let Timed { what, stream, tag, enqueued, .. } = of;
-        Untimed { what, stream, tag, enqueued }
+        let Timed { what, stream, tag, part, enqueued, .. } = of;
+        Untimed { what, stream, tag, part, begun: enqueued, enqueued }
     }
 
     #[test]
@@ -173,7 +180,7 @@ mod tests {
         let end =
             |timed: &Timed| (timed.tag.chunk == 39 && timed.end > 39.0 * 20e3 + 15e3).then_some(timed.end);
         let others: Vec<_> = of_others.map(|timed| (untimed(timed), end(&timed))).collect();
-        fill(&mut timed, &others);
+        fill(&mut timed, &others, 2);
         assert_eq!(timed.len(), 120);
         timed.sort_by(|a, b| a.end.total_cmp(&b.end));
         for (timed, whole) in timed.iter().zip((0..40).flat_map(of_chunk)) {
@@ -187,13 +194,19 @@ mod tests {
     #[test]
     fn nothing_begins_before_it_was_enqueued() {
         let mut late = untimed(of_chunk(5)[0]);
-        late.enqueued = 1e6;
+        (late.begun, late.enqueued) = (1e6, 1e6);
         let mut timed = Vec::from(of_chunk(0));
-        fill(&mut timed, &[(late, None)]);
-        assert_eq!((timed[3].start, timed[3].end), (1e6, 1e6));
+        fill(&mut timed, &[(late, None)], 2);
+        assert_eq!((timed[3].start, timed[3].end), (1e6, 1.008e6));
+        // A part that nothing is known of is as the one before it.
+        let mut more = untimed(of_chunk(1)[2]);
+        more.part = 7;
+        let mut timed = Vec::from(of_chunk(0));
+        fill(&mut timed, &[(more, Some(30e3))], 2);
+        assert_eq!((timed[3].start, timed[3].end), (27e3, 30e3));
         // Nor is there anything to go by.
         let mut timed = Vec::new();
-        fill(&mut timed, &[(late, None)]);
+        fill(&mut timed, &[(late, None)], 2);
         assert_eq!((timed[0].start, timed[0].end), (1e6, 1e6));
     }
 }

@@ -76,7 +76,15 @@ struct Enqueued {
     /// By group of copies, when the last one ended of those that were looked at.
     ends: Vec<Nanos>,
     /// Of the plan's operations, those that were enqueued.
-    seen: Vec<bool>,
+    seen: Vec<Option<Seen>>,
+}
+
+/// Of one of the plan's operations the chunk in which it was enqueued first, the one in which it was last, and how often in that.
+#[derive(Clone, Copy)]
+struct Seen {
+    first: u64,
+    last: u64,
+    parts: usize,
 }
 
 /// A record of one of the plan's events.
@@ -94,8 +102,9 @@ struct Lane {
     open: Option<usize>,
     /// If that is not timed, its place among those, likewise.
     untimed: Option<usize>,
-    /// When a routine began to enqueue, and whether it is timed.
+    /// When a routine began to enqueue, which of its operation's parts that is, and whether it is timed.
     begun: Nanos,
+    part: usize,
     is_timed: bool,
     /// What the next operation comes after.
     after: Vec<Rc<Stamp>>,
@@ -105,6 +114,7 @@ struct Pending {
     what: What,
     stream: usize,
     tag: Tag,
+    part: usize,
     begun: Nanos,
     enqueued: Nanos,
     after: Vec<Rc<Stamp>>,
@@ -118,6 +128,8 @@ pub(super) struct Timed {
     /// Its stream's number among the pipeline's.
     pub(super) stream: usize,
     pub(super) tag: Tag,
+    /// Which one of the operation's in its chunk: a `repeat` has several.
+    pub(super) part: usize,
     pub(super) enqueued: Nanos,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
@@ -131,6 +143,9 @@ struct Untimed {
     what: What,
     stream: usize,
     tag: Tag,
+    part: usize,
+    /// When the host began to enqueue it, and had.
+    begun: Nanos,
     enqueued: Nanos,
 }
 
@@ -197,28 +212,32 @@ impl Profiler {
         what: What,
         enqueue: impl FnOnce() -> DriverResult<()>,
     ) -> DriverResult<()> {
-        // Of what was not seen before nothing is known.
-        let is_timed = self.enqueued.borrow_mut().is_new(tag.operation as usize) || self.sampling.is_timed();
+        let is_timed = self.is_timed(tag);
+        let part = self.enqueued.borrow_mut().part(tag);
         self.settle(stream, tag, is_timed)?;
         // It begins when it is enqueued, unless the call waits for it.
         let begun = self.device.driver().is_synchronous().then(|| self.now());
         enqueue()?;
         let now = self.now();
-        let mut all = self.enqueued.borrow_mut();
-        match is_timed {
-            true => all.add(stream.number, (tag, what), (begun.unwrap_or(now), now)),
-            false => all.pass(stream.number, (tag, what), now),
-        }
+        let untimed =
+            Untimed { what, stream: stream.number, tag, part, begun: begun.unwrap_or(now), enqueued: now };
+        self.enqueued.borrow_mut().add(untimed, is_timed);
         Ok(())
+    }
+
+    /// Whether an operation is timed: in a chunk that is, or because of what was not seen in a chunk before nothing is known.
+    fn is_timed(&self, tag: Tag) -> bool {
+        self.sampling.is_timed() || self.enqueued.borrow().is_new(tag)
     }
 
     /// A routine is about to enqueue what it likes, or something else is.
     pub(super) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<()> {
-        let is_timed = self.enqueued.borrow_mut().is_new(tag.operation as usize) || self.sampling.is_timed();
+        let is_timed = self.is_timed(tag);
         self.settle(stream, tag, is_timed)?;
         let mut all = self.enqueued.borrow_mut();
+        let part = all.part(tag);
         let lane = all.lane(stream.number);
-        (lane.begun, lane.is_timed) = (self.now(), is_timed);
+        (lane.begun, lane.part, lane.is_timed) = (self.now(), part, is_timed);
         Ok(())
     }
 
@@ -245,11 +264,9 @@ impl Profiler {
     /// It has.
     pub(super) fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
         let mut all = self.enqueued.borrow_mut();
-        let &mut Lane { begun, is_timed, .. } = all.lane(stream.number);
-        match is_timed {
-            true => all.add(stream.number, (tag, what), (begun, self.now())),
-            false => all.pass(stream.number, (tag, what), self.now()),
-        }
+        let &mut Lane { begun, part, is_timed, .. } = all.lane(stream.number);
+        let untimed = Untimed { what, stream: stream.number, tag, part, begun, enqueued: self.now() };
+        all.add(untimed, is_timed);
     }
 
     /// Records one of the plan's events.
@@ -290,7 +307,7 @@ impl Profiler {
     ) -> DriverResult<()> {
         let recorded = self.enqueued.borrow().events.get(event.number).cloned().flatten();
         let Some(recorded) = recorded else { return Ok(()) };
-        let is_timed = self.sampling.is_timed();
+        let is_timed = self.is_timed(tag);
         self.settle(stream, tag, is_timed)?;
         // SAFETY: both are live for as long as the run, which waits for the stream.
         unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
@@ -317,7 +334,7 @@ impl Profiler {
 
     /// An event that is not recorded yet.
     fn stamp(&self) -> DriverResult<Rc<Stamp>> {
-        let event = self.event()?;
+        let event = self.telling(|| self.event())?;
         let (recorded, at, floor) = (Cell::new(false), Cell::new(None), RefCell::default());
         let (noted, before) = (Rc::default(), RefCell::default());
         Ok(Rc::new(Stamp { event, recorded, at, floor, noted, before }))
@@ -377,7 +394,7 @@ impl Profiler {
 
     /// When an operation was; what is free of its events is in the pool again.
     fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
-        let Pending { what, stream, tag, begun, enqueued, after, end } = pending;
+        let Pending { what, stream, tag, part, begun, enqueued, after, end } = pending;
         let mut free = |stamp: Rc<Stamp>| all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
         let mut start = begun;
         for stamp in after {
@@ -410,7 +427,8 @@ impl Profiler {
         }
         free(stamp);
         // By the host's clock it may have begun a little later than it was done.
-        all.timed.push(Timed { what, stream, tag, enqueued, start: start.min(end), end, estimated: false });
+        let start = start.min(end);
+        all.timed.push(Timed { what, stream, tag, part, enqueued, start, end, estimated: false });
         Ok(())
     }
 
@@ -448,14 +466,14 @@ impl Profiler {
             all.pool.extend(end.and_then(Rc::into_inner).map(|stamp| stamp.event));
             untimed.push((operation, at));
         }
-        let Self { base, observers, mark, .. } = self;
+        let Self { base, observers, mark, sampling, .. } = self;
         let Enqueued { mut timed, pool: mut events, .. } = all;
         events.push(base);
         events.truncate(KEPT);
         events.shrink_to_fit();
         one_at_a_time(&mut timed);
         if !untimed.is_empty() {
-            between::fill(&mut timed, &untimed);
+            between::fill(&mut timed, &untimed, sampling.depth);
             one_at_a_time(&mut timed);
         }
         Ok((timed, Clockwork { events, observers, mark: Some(mark) }))
@@ -470,31 +488,40 @@ impl Enqueued {
         &mut self.lanes[stream]
     }
 
-    /// Whether one of the plan's operations is enqueued for the first time.
-    fn is_new(&mut self, operation: usize) -> bool {
+    /// Whether one of the plan's operations was not enqueued in a chunk before.
+    fn is_new(&self, tag: Tag) -> bool {
+        let seen = self.seen.get(tag.operation as usize).copied().flatten();
+        seen.is_none_or(|seen| seen.first == tag.chunk)
+    }
+
+    /// Which of its parts in its chunk is enqueued now.
+    fn part(&mut self, tag: Tag) -> usize {
+        let operation = tag.operation as usize;
         if self.seen.len() <= operation {
-            self.seen.resize(operation + 1, false);
+            self.seen.resize(operation + 1, None);
         }
-        !std::mem::replace(&mut self.seen[operation], true)
+        let new = Seen { first: tag.chunk, last: tag.chunk, parts: 0 };
+        let seen = self.seen[operation].get_or_insert(new);
+        if seen.last != tag.chunk {
+            (seen.last, seen.parts) = (tag.chunk, 0);
+        }
+        seen.parts += 1;
+        seen.parts - 1
     }
 
-    /// Something was enqueued, at that time; the first is when the host began to.
-    fn add(&mut self, stream: usize, (tag, what): (Tag, What), (begun, enqueued): (Nanos, Nanos)) {
-        let number = self.read + self.pending.len();
-        let lane = self.lane(stream);
-        lane.open = Some(number);
+    /// Something was enqueued, which is timed or not.
+    fn add(&mut self, new: Untimed, is_timed: bool) {
+        let (number, passed) = (self.read + self.pending.len(), self.untimed.len());
+        let lane = self.lane(new.stream);
         let after = std::mem::take(&mut lane.after);
-        let pending = Pending { what, stream, tag, begun, enqueued, after, end: None };
-        self.pending.push_back(pending);
-    }
-
-    /// Likewise, something that is not timed.
-    fn pass(&mut self, stream: usize, (tag, what): (Tag, What), enqueued: Nanos) {
-        let number = self.untimed.len();
-        let lane = self.lane(stream);
-        lane.untimed = Some(number);
-        lane.after.clear();
-        self.untimed.push((Untimed { what, stream, tag, enqueued }, None));
+        if is_timed {
+            lane.open = Some(number);
+            let Untimed { what, stream, tag, part, begun, enqueued } = new;
+            self.pending.push_back(Pending { what, stream, tag, part, begun, enqueued, after, end: None });
+        } else {
+            lane.untimed = Some(passed);
+            self.untimed.push((new, None));
+        }
     }
 
     fn record(&mut self, event: usize, recorded: Recorded) {
