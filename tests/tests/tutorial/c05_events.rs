@@ -53,7 +53,8 @@ fn an_event_orders_two_streams() -> Result<()> {
 fn timed(device: &Device, host: &mut PinnedBuf<f32>) -> Result<[Duration; 3]> {
     let (stream, adjust) = (Stream::new(device)?, adjust::load(device)?);
     let mut v = DeviceBuf::zeroed(device, LEN)?;
-    let [begun, loaded, adjusted, stored] = &marks(device)?;
+    let event = || Event::with_timing(device);
+    let [begun, loaded, adjusted, stored] = &[event()?, event()?, event()?, event()?];
 
     stream.record(begun)?;
     stream.upload(&*host, &mut v)?;
@@ -66,11 +67,6 @@ fn timed(device: &Device, host: &mut PinnedBuf<f32>) -> Result<[Duration; 3]> {
 
     stored.synchronize()?; // else `elapsed` is an error
     Ok([begun.elapsed(loaded)?, loaded.elapsed(adjusted)?, adjusted.elapsed(stored)?])
-}
-
-fn marks(device: &Device) -> Result<[Event; 4]> {
-    let mark = || Event::with_timing(device);
-    Ok([mark()?, mark()?, mark()?, mark()?])
 }
 // ANCHOR_END: time
 

@@ -1,11 +1,9 @@
 //! Prefetching and depth.
 
-use std::fmt::Write as _;
-
 use thalweg::prelude::*;
 
 use super::c07_as_a_pipeline::Adjust;
-use super::kernel::{GAIN, OFFSET};
+use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 #[test]
@@ -18,7 +16,7 @@ fn a_deeper_ring_overlaps_more() -> Result<()> {
         let mut adjust = Adjust::options(&device).depth(depth).build()?;
         let report = adjust.run(GAIN, OFFSET, &x, &mut z)?;
         let (time, memory) = (Us(report.time), report.device_memory >> 20);
-        writeln!(text, "{depth:<6} {time:>10} {memory:>12} MiB").expect("a string");
+        text += &format!("{depth:<6} {time:>10} {memory:>12} MiB\n");
     }
     // ANCHOR_END: depths
     assert_adjusted(&z);
@@ -31,22 +29,17 @@ fn a_deeper_ring_overlaps_more() -> Result<()> {
 }
 
 // ANCHOR: left_out
-mod left_out {
-    use super::super::kernel::adjust;
-    use thalweg::prelude::*;
-
-    stream_pipeline! {
-        /// The chunk, the depth and the streams are left to the macro and the runtime.
-        pub pipeline Adjust {
-            param gain: f32;
-            param offset: f32;
-            input x: [f32];
-            output z: [f32];
-            chunk c = auto;
-            stage load { copy x -> v; }
-            stage compute { adjust<<<blocks(c.len, 256), 256>>>(c.len as u32, gain, offset, &mut v); }
-            stage store { copy v -> z; }
-        }
+stream_pipeline! {
+    /// The chunk, the depth and the streams are left to the macro and the runtime.
+    pub pipeline Auto {
+        param gain: f32;
+        param offset: f32;
+        input x: [f32];
+        output z: [f32];
+        chunk c = auto;
+        stage load { copy x -> v; }
+        stage compute { adjust<<<blocks(c.len, 256), 256>>>(c.len as u32, gain, offset, &mut v); }
+        stage store { copy v -> z; }
     }
 }
 // ANCHOR_END: left_out
@@ -55,7 +48,7 @@ mod left_out {
 fn what_is_left_out_is_chosen() -> Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
-    let report = left_out::Adjust::new(&device)?.run(GAIN, OFFSET, &x, &mut z)?;
+    let report = Auto::new(&device)?.run(GAIN, OFFSET, &x, &mut z)?;
     assert_adjusted(&z);
     check("08-auto.txt", &report.to_string());
     Ok(())

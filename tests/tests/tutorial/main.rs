@@ -32,12 +32,10 @@ fn simulated() -> Device {
     Device::simulated(Spec::h200())
 }
 
-// ANCHOR: samples
 /// Something to work on.
 fn samples(n: usize) -> Vec<f32> {
     (0..n).map(|i| (i % 1000) as f32).collect()
 }
-// ANCHOR_END: samples
 
 fn pinned_samples(device: &Device) -> Result<PinnedBuf<f32>> {
     PinnedBuf::from_slice(device, &samples(LEN))
