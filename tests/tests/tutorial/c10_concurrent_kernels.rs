@@ -42,7 +42,7 @@ fn kernels_that_leave_room_overlap() -> Result<()> {
 
 // ANCHOR: per_slot
 stream_pipeline! {
-    /// A kernel of two blocks, and a stream for the kernels of each slot.
+    /// A kernel of one block, and a stream for the kernels of each slot.
     pub pipeline PerSlot {
         param gain: f32;
         param offset: f32;
