@@ -1,0 +1,70 @@
+//! What the macro generates, beside the same by hand.
+
+use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PinnedHostSlice, PushKernelArg};
+use cudarc::nvrtc::compile_ptx;
+
+use super::kernel::{GAIN, OFFSET};
+use super::{LEN, assert_adjusted, check, listing, samples};
+
+/// The loop that `Adjust` of chapter 7 expands to.
+#[test]
+fn what_the_macro_writes() {
+    let source = include_str!("c07_as_a_pipeline.rs");
+    let lines: Vec<_> = listing(source, "pipeline").map(|(_, line)| line).collect();
+    let [_, pipeline @ .., _] = &lines[..] else { panic!("the pipeline is in the source") };
+    let tokens = pipeline.join("\n").parse().expect("the pipeline lexes");
+    let file = syn::parse2(thalweg_compiler::stream_pipeline(tokens)).expect("the expansion is Rust");
+    let text = prettyplease::unparse(&file);
+    let from = text.lines().skip_while(|line| !line.contains("run.streams()"));
+    let body: Vec<_> = from.take_while(|line| !line.contains("Result::Ok(())")).collect();
+    let margin = body[0].len() - body[0].trim_start().len();
+    let body: Vec<_> = body.iter().map(|line| &line[margin..]).collect();
+    check("13-expanded.txt", &body.join("\n"));
+}
+
+// ANCHOR: cudarc
+const DEPTH: usize = 3;
+
+/// A ring of slots with a stream each, over cudarc's safe interface.
+fn with_cudarc(
+    x: &PinnedHostSlice<f32>,
+    z: &mut PinnedHostSlice<f32>,
+    chunk: usize,
+) -> Result<(), DriverError> {
+    let context = CudaContext::new(0)?;
+    let ptx = compile_ptx(include_str!("adjust.cu")).expect("NVRTC");
+    let adjust = context.load_module(ptx)?.load_function("adjust")?;
+    let streams = (0..DEPTH).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let slots = streams.iter().map(|stream| stream.alloc_zeros::<f32>(chunk));
+    let mut slots = slots.collect::<Result<Vec<_>, _>>()?;
+
+    let (x, z) = (x.as_slice()?, z.as_mut_slice()?);
+    for (c, (from, to)) in x.chunks(chunk).zip(z.chunks_mut(chunk)).enumerate() {
+        let (stream, v, n) = (&streams[c % DEPTH], &mut slots[c % DEPTH], from.len());
+        stream.memcpy_htod(from, &mut v.slice_mut(..n))?;
+        let n_of_kernel = n as u32;
+        let mut launch = stream.launch_builder(&adjust);
+        launch.arg(&n_of_kernel).arg(&GAIN).arg(&OFFSET).arg(&mut *v);
+        // SAFETY: the arguments are the kernel's, and the slot has room for `n`.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(n_of_kernel)) }?;
+        stream.memcpy_dtoh(&v.slice(..n), to)?;
+    }
+    for stream in &streams {
+        stream.synchronize()?;
+    }
+    Ok(())
+}
+// ANCHOR_END: cudarc
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn on_a_gpu_cudarc_does_the_same() -> Result<(), DriverError> {
+    let context = CudaContext::new(0)?;
+    // SAFETY: any bits are an f32, and both are written before they are read.
+    let mut buffers = unsafe { [context.alloc_pinned::<f32>(LEN)?, context.alloc_pinned::<f32>(LEN)?] };
+    let [x, z] = &mut buffers;
+    x.as_mut_slice()?.copy_from_slice(&samples(LEN));
+    with_cudarc(x, z, LEN / 8)?;
+    assert_adjusted(z.as_slice()?);
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! The book's tutorial: the code of each chapter, and what it prints on the simulated device. `BLESS=1` writes that anew.
+
+mod c01_copy_compute_copy;
+mod c02_null_stream;
+mod c03_streams_and_launches;
+mod c04_pinned_and_pageable;
+mod c05_events;
+mod c06_by_hand;
+mod c07_as_a_pipeline;
+mod c08_depth;
+mod c09_priorities;
+mod c10_concurrent_kernels;
+mod c11_functions;
+mod c12_models;
+mod c13_beside_others;
+mod c14_graphs;
+mod c15_why_not;
+mod kernel;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use thalweg::{Device, PinnedBuf, Result, Spec};
+
+use kernel::{GAIN, OFFSET};
+
+/// The samples of the tutorial's array: 16 MiB.
+const LEN: usize = 4 << 20;
+
+fn simulated() -> Device {
+    Device::simulated(Spec::h200())
+}
+
+/// Something to work on.
+fn samples(n: usize) -> Vec<f32> {
+    (0..n).map(|i| (i % 1000) as f32).collect()
+}
+
+fn pinned_samples(device: &Device) -> Result<PinnedBuf<f32>> {
+    PinnedBuf::from_slice(device, &samples(LEN))
+}
+
+#[track_caller]
+fn assert_adjusted(z: &[f32]) {
+    let wrong = z.iter().enumerate().find(|(i, z)| **z != GAIN * (i % 1000) as f32 + OFFSET);
+    assert_eq!(wrong, None, "the first sample that is wrong");
+}
+
+/// A time of the virtual clock, as the book prints it.
+struct Us(Duration);
+
+impl fmt::Display for Us {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let us = self.0.as_secs_f64() * 1e6;
+        f.pad_integral(true, "", &format!("{us:.1} us"))
+    }
+}
+
+/// Compares what was printed with the book's file.
+#[track_caller]
+fn check(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src/tutorial").join(name);
+    let text = format!("{}\n", text.trim_end());
+    let long = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(long, None, "a line of more than 80 columns");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &text).expect("the book's file can be written");
+    }
+    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, blessed, "`BLESS=1` writes {} anew", path.display());
+}
+
+/// The lines of a source between the marks of a listing.
+fn listing<'s>(source: &'s str, name: &str) -> impl Iterator<Item = (usize, &'s str)> {
+    let (begin, end) = (format!("ANCHOR: {name}"), format!("ANCHOR_END: {name}"));
+    let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line));
+    lines
+        .skip_while(move |(_, line)| !line.ends_with(&begin))
+        .skip(1)
+        .take_while(move |(_, line)| !line.ends_with(&end))
+}
+
+/// An error as a program has it that consists of one listing alone: its lines are the listing's.
+fn in_listing(error: &thalweg::Error, source: &str, name: &str) -> String {
+    let first = listing(source, name).next().expect("the listing is in the source").0;
+    let mut text = String::new();
+    let error = error.to_string();
+    let mut parts = error.split("tests/tests/tutorial/");
+    text += parts.next().expect("a part");
+    for part in parts {
+        let (_file, rest) = part.split_once(".rs:").expect("a line follows");
+        let (line, rest) = rest.split_once(':').expect("a column follows");
+        let line: usize = line.parse().expect("a number");
+        text += &format!("src/main.rs:{}:{rest}", line - first + 1);
+    }
+    text
+}
+
+/// A long line as the book shows it: in lines of at most 80 columns.
+fn folded(text: &str) -> String {
+    let (mut folded, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        if column > 0 && column + 1 + word.len() > 80 {
+            folded += "\n ";
+            column = 1;
+        }
+        if column > 0 {
+            folded.push(' ');
+            column += 1;
+        }
+        folded += word;
+        column += word.len();
+    }
+    folded
+}
