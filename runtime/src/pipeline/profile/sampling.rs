@@ -13,7 +13,7 @@ use crate::pipeline::shape::Shape;
 use crate::plan::{OperationKind, OperationPlan, Plan};
 
 /// The share of a run's time that is spent on telling the time, where the run waits for the host.
-const SHARE: f64 = 0.015;
+const SHARE: f64 = 0.01;
 
 /// Where kernels work on the host's memory: there one waits until what the one before has written is all over the link, if an event
 /// is between them, which takes longer than the host does.
