@@ -85,7 +85,7 @@ impl<P: Build> Options<P> {
     ///
     /// An event that tells the time costs the host two microseconds or more. `profile` times every chunk where nobody waits for
     /// that. Where the CPU has a part in every chunk (ordinary memory, sources, sinks), there is one chunk at a time (`depth = 1`),
-    /// a chunk has less than 1 MiB each way, slots have streams of their own that copy, or kernels work on `mapped` memory, it would
+    /// a chunk has less than 2 MiB each way, slots have streams of their own that copy, or kernels work on `mapped` memory, it would
     /// make the run longer: then it times a few chunks that follow each other, the first ones and some once each slot is in use again,
     /// and more of them as long as no more than 1 % of the run's time goes into it (0.2 % with `mapped` memory, where it is not the
     /// host that is held up). The spans of the others are worked out from these, and [`Span::estimated`](crate::Span::estimated). On the

@@ -19,8 +19,8 @@ const SHARE: f64 = 0.01;
 /// is between them, which takes longer than the host does.
 const MAPPED_SHARE: f64 = 0.002;
 
-/// Chunks with fewer bytes each way are done before the host has timed them.
-const SMALL: usize = 1 << 20;
+/// Chunks with fewer bytes each way are done before a host that has other things to do has timed them.
+const SMALL: usize = 2 << 20;
 
 /// Of chunks that follow each other so many are timed.
 const WINDOW: [usize; 2] = [2, 4];
