@@ -221,7 +221,7 @@ fn a_few_timed_chunks_are_enough() -> Result<()> {
     let slow = Device::simulated(spec);
     let mut on_slow = pinned(&slow)?;
     let (mut y, mut z, mut ordinary) = (pinned(&device)?, pinned(&device)?, vec![1.0; LEN]);
-    let mut check = |cause: Cause, timeline: &mut dyn FnMut(f64) -> Result<Timeline>| -> Result<()> {
+    let check = |cause: Cause, timeline: &mut dyn FnMut(f64) -> Result<Timeline>| -> Result<()> {
         for share in [1.0, 0.02, 0.0] {
             let timeline = timeline(share)?;
             println!("{} of {} chunks:", timeline.timed_chunks(), timeline.report.chunks);

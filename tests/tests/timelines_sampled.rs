@@ -10,7 +10,7 @@ fn halve(h: &mut [f32]) {
     h.iter_mut().for_each(|h| *h /= 2.0);
 }
 
-fn twice(queue: &Enqueue<'_>, y: DeviceSliceMut<'_, f32>) -> thalweg::Result<()> {
+fn twice(queue: &Enqueue<'_>, y: DeviceSliceMut<'_, f32>) -> Result<()> {
     queue.simulate((y,), |(y,)| y.iter_mut().for_each(|y| *y *= 2.0))
 }
 
