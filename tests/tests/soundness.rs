@@ -199,9 +199,11 @@ mod a_run_in_a_host_body {
         let device = small(Spec::default());
         let (inner_device, outcome) = (device.clone(), std::sync::Arc::new(Mutex::new(None)));
         let noted = outcome.clone();
+        let mut inner = Saxpy::new(&device).unwrap();
+        let (x, mut y) = (pinned(&device, &numbers(9)), numbers(9));
         *BODY.lock().unwrap() = Some(Box::new(move || {
-            let mut inner = Saxpy::new(&inner_device).unwrap();
-            let (x, mut y) = (pinned(&inner_device, &numbers(9)), numbers(9));
+            // Nor is another one made.
+            assert!(Saxpy::new(&inner_device).is_err());
             let error = inner.run(1.0, &x, &mut y).unwrap_err();
             *noted.lock().unwrap() = Some((inner, x, y, error));
         }));
