@@ -159,7 +159,7 @@ impl StreamCore {
         self.check_thread()?;
         let driver = self.device.driver();
         // A function of a stream's may not: the stream that it would enqueue on may wait for it.
-        driver.may_wait().map_err(|error| self.explain(error, Some(caller)))?;
+        registry::may_wait(driver, Some(caller))?;
         let registry = driver.registry();
         // Dropped last: the last handle of a stream waits for it.
         let others = self.legacy_others();
@@ -245,16 +245,10 @@ impl StreamCore {
         clock
     }
 
-    /// Not where a function of a stream's runs. To be asked before anything is locked: whoever has the lock may wait, in the driver,
-    /// for the function.
-    fn may_wait(&self) -> Result<()> {
-        self.device.driver().may_wait().map_err(|error| self.explain(error, None))
-    }
-
     /// Waits on the host for everything enqueued so far.
     pub(super) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         if self.state().capturing().is_some() {
             return Err(ErrorKind::Capturing { what: "waited for" }.into());
         }
@@ -270,7 +264,7 @@ impl StreamCore {
     /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
     /// for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         let (clock, enqueued, issued) = {
             let state = self.state();
             (self.now(&state), state.enqueued, self.callbacks.issued())
@@ -318,7 +312,7 @@ impl StreamCore {
     /// Whether everything enqueued so far is complete.
     pub(super) fn query(&self) -> Result<bool> {
         self.check_thread()?;
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         let clock = {
             let mut state = self.state();
             if state.capturing().is_some() {
@@ -338,7 +332,7 @@ impl StreamCore {
     /// Notes that what others have enqueued here so far uses this memory, also where that is an error: it is under way.
     pub(super) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         // Dropped last: the last handle of a stream waits for it.
         let others = self.legacy_others();
         let legacy = self.legacy();

@@ -98,7 +98,7 @@ impl Event {
     /// stream's; it was recorded while a graph was captured.
     pub fn synchronize(&self) -> Result<()> {
         let driver = self.device.driver();
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         loop {
             let (clock, records) = {
                 let recorded = self.recorded();
@@ -119,7 +119,7 @@ impl Event {
     /// As [`synchronize`](Self::synchronize).
     pub fn query(&self) -> Result<bool> {
         let driver = self.device.driver();
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         driver.poll();
         // Nobody records it meanwhile.
         let recorded = self.recorded();
@@ -142,7 +142,7 @@ impl Event {
             return Err(ErrorKind::NoTiming.into());
         }
         self.device.check_stream("Event", &later.device)?;
-        self.may_wait()?;
+        registry::may_wait(self.device.driver(), None)?;
         for event in [self, later] {
             let recorded = event.recorded();
             recorded.clock("asked")?;
@@ -152,12 +152,6 @@ impl Event {
         }
         let nanos = self.raw.elapsed(&later.raw)?;
         Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
-    }
-
-    /// Not where a function of a stream's runs: whoever has the lock may wait, in the driver, for the function.
-    fn may_wait(&self) -> Result<()> {
-        let driver = self.device.driver();
-        driver.may_wait().map_err(|error| registry::explain(driver.registry(), error, None))
     }
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
@@ -171,7 +165,7 @@ impl Event {
         stream.check_thread()?;
         let driver = self.device.driver();
         let registry = driver.registry();
-        driver.may_wait().map_err(|error| registry::explain(registry, error, Some(at)))?;
+        registry::may_wait(driver, Some(at))?;
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
         // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
@@ -201,7 +195,7 @@ impl Event {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
         let driver = self.device.driver();
-        driver.may_wait().map_err(|error| registry::explain(driver.registry(), error, Some(at)))?;
+        registry::may_wait(driver, Some(at))?;
         let recorded = self.recorded();
         let mut state = stream.state();
         let elsewhere =

@@ -210,6 +210,12 @@ impl fmt::Debug for Registry {
     }
 }
 
+/// Not where a function of a stream's runs. To be asked before anything is locked: whoever has the lock may wait, in the driver, for
+/// the function.
+pub(super) fn may_wait(driver: &dyn Driver, caller: Option<Caller>) -> Result<()> {
+    driver.may_wait().map_err(|error| explain(driver.registry(), error, caller))
+}
+
 /// An error with the places of the operations that it is about, as far as they are known.
 pub(super) fn explain(registry: &Registry, error: DriverError, caller: Option<Caller>) -> Error {
     let of = |tag| registry.caller(tag);

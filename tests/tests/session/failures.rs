@@ -13,6 +13,15 @@ use thalweg_tests::{numbers, small};
 
 use super::{Next, Through, next};
 
+/// What a source does that fails after two chunks.
+fn fails_at_chunk_2(c: thalweg::Chunk, slot: &mut [f32]) -> std::io::Result<usize> {
+    if c.index == 2 {
+        return Err(std::io::ErrorKind::ConnectionReset.into());
+    }
+    slot.fill(1.0);
+    Ok(slot.len())
+}
+
 /// Pushes and pulls frames until something fails; what was pulled, and the error.
 fn until_it_fails<T>(session: &mut Session<f32, f32, T>, x: &[f32]) -> (Vec<f32>, Error) {
     let mut z = Vec::new();
@@ -237,16 +246,7 @@ fn a_source_beside_it_fails() {
         let (told, _chunks) = std::sync::mpsc::channel();
         let (mut left, x) = session::input();
         let (z, mut results) = session::output();
-        let job = thalweg::spawn(move || {
-            let failing = source::from_fn(|c, slot: &mut [f32]| {
-                if c.index == 2 {
-                    return Err(std::io::ErrorKind::ConnectionReset.into());
-                }
-                slot.fill(1.0);
-                Ok(slot.len())
-            });
-            pipeline.run(1.0, told, x, failing, z)
-        });
+        let job = thalweg::spawn(move || pipeline.run(1.0, told, x, source::from_fn(fails_at_chunk_2), z));
         let x = numbers(1000);
         let told = left.push(&x).unwrap_err();
         let mut z = [0.0; 9];
@@ -266,16 +266,7 @@ fn a_source_that_fails_ahead_of_a_caller() {
             let mut pipeline = built_in_mode!(super::Axpy, device, graph, depth(3));
             let (told, _chunks) = std::sync::mpsc::channel();
             let ((mut left, x), (z, mut results)) = (session::input(), session::output());
-            let run = move || {
-                let failing = source::from_fn(|c, slot: &mut [f32]| {
-                    if c.index == 2 {
-                        return Err(std::io::ErrorKind::ConnectionReset.into());
-                    }
-                    slot.fill(1.0);
-                    Ok(slot.len())
-                });
-                pipeline.run(1.0, told, x, failing, z)
-            };
+            let run = move || pipeline.run(1.0, told, x, source::from_fn(fails_at_chunk_2), z);
             let job = thalweg::spawn(run).unwrap();
             thread::sleep(Duration::from_millis(5));
             let mut z = [0.0; 4];

@@ -64,12 +64,7 @@ pub(super) struct Lane {
 }
 
 pub(super) struct Pending {
-    pub(super) what: What,
-    pub(super) stream: usize,
-    pub(super) tag: Tag,
-    pub(super) part: usize,
-    pub(super) begun: Nanos,
-    pub(super) enqueued: Nanos,
+    pub(super) operation: Untimed,
     pub(super) after: Vec<Rc<Stamp>>,
     pub(super) end: Option<Rc<Stamp>>,
 }
@@ -122,8 +117,7 @@ impl Enqueued {
         let after = std::mem::take(&mut lane.after);
         if is_timed {
             lane.open = Some(number);
-            let Untimed { what, stream, tag, part, begun, enqueued } = new;
-            self.pending.push_back(Pending { what, stream, tag, part, begun, enqueued, after, end: None });
+            self.pending.push_back(Pending { operation: new, after, end: None });
         } else {
             lane.untimed = Some(passed);
             self.untimed.push((new, None));
@@ -141,7 +135,7 @@ impl Enqueued {
     /// to be told.
     pub(super) fn last_engine(&mut self, stream: usize, tells: bool) -> Option<Engine> {
         if let Some(last) = self.last(stream) {
-            return Some(last.what.engine);
+            return Some(last.operation.what.engine);
         }
         let untimed = self.lane(stream).untimed.filter(|_| tells)?;
         Some(self.untimed[untimed].0.what.engine)

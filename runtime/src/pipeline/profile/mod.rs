@@ -319,7 +319,8 @@ impl Profiler {
 
     /// When an operation was; what is free of its events is in the pool again.
     fn read(&self, all: &mut Enqueued, pending: Pending) -> DriverResult<()> {
-        let Pending { what, stream, tag, part, begun, enqueued, after, end } = pending;
+        let Pending { operation, after, end } = pending;
+        let Untimed { what, stream, tag, part, begun, enqueued } = operation;
         let mut free = |stamp: Rc<Stamp>| all.pool.extend(Rc::into_inner(stamp).map(|stamp| stamp.event));
         let mut start = begun;
         for stamp in after {
