@@ -1,5 +1,6 @@
 //! What the tests share: kernels, checks of errors, and the devices and ring shapes that every pipeline must be right on.
 
+pub mod book;
 pub mod compare;
 pub mod errors;
 pub mod graphs;

@@ -3,6 +3,7 @@
 use thalweg::cublas::{self, Batch, Element, Gemm, Gemv, Product, Scale, Vector};
 use thalweg::half::{bf16, f16};
 use thalweg::prelude::*;
+use thalweg_tests::book::{in_listing, recorded};
 use thalweg_tests::on_each_device;
 use thalweg_tests::products::{Exact, Number, Numbers, Shape};
 
@@ -19,6 +20,7 @@ on_each_device! {
     pipelines_of_the_book;
 }
 
+// ANCHOR: multiply
 stream_pipeline! {
     /// Each chunk is one product, or one batch of them.
     pipeline Multiply<T: Product<C>, C: Element> {
@@ -53,6 +55,7 @@ fn multiply<T: Product<C>, C: Element>(
         Some(batch) => cublas::gemm_batched(queue, gemm, batch, alpha, a, b, beta, c),
     }
 }
+// ANCHOR_END: multiply
 
 stream_pipeline! {
     pipeline MultiplyOut<T: Product<C>, C: Element> {
@@ -389,9 +392,7 @@ fn dimensions_that_do_not_fit(device: &Device) {
     };
     let gemm = Gemm::new(2, 3, 4);
     let error = run(gemm, None, [9, 12, 6]);
-    let expected = "`gemm`: `a` is m x k = 2 x 4, which takes 8 elements, but it has 9, of buffer `da`\n  \
-        in pipeline `Multiply`, stage `multiply`, operation `call multiply`, chunk 0\n  at tests/tests/cublas.rs:";
-    assert!(error.to_string().starts_with(expected), "{error}");
+    recorded("libraries-dimensions.txt", &in_listing(&error, file!(), "multiply"));
     let kind = |error: Error| match error.kind() {
         ErrorKind::Dimensions { routine, argument, needed, len, .. } => (*routine, *argument, *needed, *len),
         _ => panic!("{error}"),

@@ -1,8 +1,10 @@
 //! cuBLASLt from pipelines: on the simulated device, and on a GPU.
 
+// ANCHOR: uses
 use thalweg::cublas::{self, Activated, Gemm, Matmul, Product};
 use thalweg::half::{bf16, f16};
 use thalweg::prelude::*;
+// ANCHOR_END: uses
 use thalweg_tests::on_each_device;
 use thalweg_tests::products::{Number, Numbers, Shape};
 

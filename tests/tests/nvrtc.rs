@@ -28,8 +28,8 @@ const NEEDS: [(&str, &[&str], &[&str]); 3] = [
     ("sources/power.cu", &[], &["math::power<float, 3>"]),
 ];
 
-/// A folder whose sources need CUTLASS: `.ci/cutlass` compiles them.
-const ELSEWHERE: &str = "cutlass/";
+/// Folders whose sources need CUTLASS, or are whole programs: `.ci/cutlass` compiles them.
+const ELSEWHERE: [&str; 2] = ["cutlass/", "others/"];
 
 /// A text that lives as long as the process.
 fn leaked(path: &Path) -> &'static str {
@@ -75,14 +75,14 @@ fn sources(folder: &str) -> Vec<KernelModule> {
         KernelModule::cuda(path, text).including(path, headers, include).options(options).instances(instances)
     };
     let mut paths = files(&folder, &["cu"]);
-    paths.retain(|path| !path.starts_with(ELSEWHERE));
+    paths.retain(|path| !ELSEWHERE.iter().any(|folder| path.starts_with(folder)));
     paths.into_iter().map(module).collect()
 }
 
 #[test]
 #[ignore = "needs NVRTC"]
 fn every_source_compiles_for_every_architecture() {
-    let folders = ["kernels/cu", "tests/cu", "tests/ui", "examples/examples"];
+    let folders = ["kernels/cu", "tests/cu", "tests/ui", "examples/examples", "tests/tests/tutorial"];
     let sources: Vec<_> = folders.into_iter().flat_map(sources).collect();
     // Templates have no kernels until they are instantiated.
     let declared = [blur::INFO.module, rotate_2::INFO.module, scale_f32::INFO.module];

@@ -2,10 +2,9 @@
 //!
 //! After the Graphviz form has changed: `dot -Tsvg book/src/saxpy-plan.dot -o book/src/saxpy-plan.svg`.
 
-use std::path::{Path, PathBuf};
-
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
+use thalweg_tests::book::recorded;
 
 stream_pipeline! {
     /// `y <- a * x + y`, chunk by chunk: the README's program.
@@ -27,34 +26,20 @@ stream_pipeline! {
     }
 }
 
-fn of_the_book(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src").join(name)
-}
-
-#[track_caller]
-fn check(name: &str, text: &str) {
-    let path = of_the_book(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).expect("the book's file can be written");
-    }
-    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, blessed, "`BLESS=1` writes {} anew", path.display());
-}
-
 #[test]
 fn mermaid() {
-    check("saxpy-plan.mmd", &Saxpy::PLAN.mermaid());
+    recorded("saxpy-plan.mmd", &Saxpy::PLAN.mermaid());
 }
 
 #[test]
 fn graphviz() {
-    check("saxpy-plan.dot", &Saxpy::PLAN.graphviz());
+    recorded("saxpy-plan.dot", &Saxpy::PLAN.graphviz());
 }
 
 /// The picture that was rendered is of this plan: each label is in it, and each arrow.
 #[test]
 fn rendered() {
-    let svg = std::fs::read_to_string(of_the_book("saxpy-plan.svg")).expect("the picture");
+    let svg = include_str!("../../book/src/saxpy-plan.svg");
     let svg = svg.replace("&#45;", "-").replace("&gt;", ">").replace("&lt;", "<");
     let dot = Saxpy::PLAN.graphviz();
     let labels: Vec<&str> =
@@ -80,5 +65,5 @@ fn rendered() {
 
 #[test]
 fn explained() {
-    check("saxpy-plan.txt", &Saxpy::PLAN.explain());
+    recorded("saxpy-plan.txt", &Saxpy::PLAN.explain());
 }

@@ -1,10 +1,9 @@
 //! The book's page on timelines: its code, and what it prints on the simulated device. `BLESS=1` writes that anew.
 
-use std::path::Path;
-
 use thalweg::Timeline;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
+use thalweg_tests::book::recorded;
 
 stream_pipeline! {
     /// `y <- a * x + y`, chunk by chunk: the README's program.
@@ -24,16 +23,6 @@ stream_pipeline! {
         stage axpy on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
     }
-}
-
-#[track_caller]
-fn check(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).expect("the book's file can be written");
-    }
-    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, blessed, "`BLESS=1` writes {} anew", path.display());
 }
 
 // ANCHOR: both
@@ -59,7 +48,7 @@ fn a_timeline() -> Result<()> {
     let mut saxpy = Saxpy::options(&device).chunk(LEN / 8).build()?;
     let [predicted, measured] = both(&mut saxpy, &x, &mut y)?;
     assert!(y.iter().zip(x.iter()).all(|(y, x)| *y == 2.0 * x + 1.0));
-    check("saxpy-timeline.txt", &format!("{measured}\n"));
+    recorded("saxpy-timeline.txt", &measured.to_string());
     assert_eq!(predicted.spans.len(), measured.spans.len());
     Ok(())
 }
@@ -74,7 +63,7 @@ fn a_comparison() -> Result<()> {
     let comparison = predicted.compare(&measured);
     println!("{comparison}");
     // ANCHOR_END: compare
-    check("saxpy-comparison.txt", &comparison.to_string());
+    recorded("saxpy-comparison.txt", &comparison.to_string());
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! The book's page on streams by hand: its code, and the error that it shows. `BLESS=1` writes that anew.
 
-use std::path::Path;
-
 // ANCHOR: uses
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,6 +8,7 @@ use thalweg::streams::Priority;
 use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
 use thalweg_kernels::saxpy;
 // ANCHOR_END: uses
+use thalweg_tests::book::recorded;
 
 use super::{is_race, on_both, simulated};
 
@@ -175,15 +174,5 @@ fn the_race_that_is_shown() {
         });
         text.collect::<String>()
     };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src/streams-race.txt");
-    let text = format!("{}\n", lines(&race));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &text).expect("the book's file can be written");
-    }
-    assert_eq!(
-        text,
-        std::fs::read_to_string(&path).unwrap_or_default(),
-        "`BLESS=1` writes {} anew",
-        path.display()
-    );
+    recorded("streams-race.txt", &lines(&race));
 }

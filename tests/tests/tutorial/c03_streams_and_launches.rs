@@ -1,10 +1,11 @@
 //! Streams, and the four values of a launch.
 
 use thalweg::{Device, DeviceBuf, PinnedBuf, Result, Stream, blocks};
+use thalweg_tests::book::in_listing;
 
 use super::c01_copy_compute_copy::stopwatch;
 use super::kernel::{GAIN, OFFSET, adjust};
-use super::{LEN, Us, assert_adjusted, check, in_listing, pinned_samples, simulated};
+use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 // ANCHOR: async
 /// Asks a stream whether it is done, right after the last call and after waiting.
@@ -65,10 +66,9 @@ fn launches_that_are_refused() -> Result<()> {
     let device = simulated();
     let (stream, adjust) = (Stream::new(&device)?, adjust::load(&device)?);
     let mut v = DeviceBuf::<f32>::zeroed(&device, 1000)?;
-    let source = include_str!("c03_streams_and_launches.rs");
     let error = too_many(&stream, &adjust, &mut v).unwrap_err();
-    check("03-too-many.txt", &in_listing(&error, source, "too_many"));
+    check("03-too-many.txt", &in_listing(&error, file!(), "too_many"));
     let error = too_long(&stream, &adjust, &mut v).unwrap_err();
-    check("03-too-long.txt", &in_listing(&error, source, "too_long"));
+    check("03-too-long.txt", &in_listing(&error, file!(), "too_long"));
     Ok(())
 }

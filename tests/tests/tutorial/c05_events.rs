@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
+use thalweg_tests::book::in_listing;
 
 use super::c01_copy_compute_copy::stopwatch;
 use super::kernel::{GAIN, OFFSET, adjust};
-use super::{LEN, Us, assert_adjusted, check, in_listing, pinned_samples, simulated};
+use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 // ANCHOR: forgotten
 fn forgotten(device: &Device, x: &PinnedBuf<f32>) -> Result<Vec<f32>> {
@@ -43,7 +44,7 @@ fn an_event_orders_two_streams() -> Result<()> {
     let device = simulated();
     let x = pinned_samples(&device)?;
     let error = forgotten(&device, &x).unwrap_err();
-    check("05-race.txt", &in_listing(&error, include_str!("c05_events.rs"), "forgotten"));
+    check("05-race.txt", &in_listing(&error, file!(), "forgotten"));
     assert_adjusted(&ordered(&device, &x)?);
     Ok(())
 }

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
+use thalweg_tests::book::in_listing;
 
 use super::c01_copy_compute_copy::stopwatch;
 use super::kernel::{GAIN, OFFSET, adjust};
-use super::{LEN, Us, assert_adjusted, check, in_listing, pinned_samples, simulated};
+use super::{LEN, Us, assert_adjusted, check, pinned_samples, simulated};
 
 // ANCHOR: one
 /// Chunk after chunk, all on one stream.
@@ -186,6 +187,6 @@ fn a_slot_that_is_not_waited_for_is_a_race() -> Result<()> {
     let device = simulated();
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
     let error = reused(&device, &x, &mut z, CHUNK).unwrap_err();
-    check("06-race.txt", &in_listing(&error, include_str!("c06_by_hand.rs"), "reused"));
+    check("06-race.txt", &in_listing(&error, file!(), "reused"));
     Ok(())
 }

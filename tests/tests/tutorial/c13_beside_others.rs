@@ -4,23 +4,7 @@ use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PinnedHostSlice, Pu
 use cudarc::nvrtc::compile_ptx;
 
 use super::kernel::{GAIN, OFFSET};
-use super::{LEN, assert_adjusted, check, listing, samples};
-
-/// The loop that `Adjust` of chapter 7 expands to.
-#[test]
-fn what_the_macro_writes() {
-    let source = include_str!("c07_as_a_pipeline.rs");
-    let lines: Vec<_> = listing(source, "pipeline").map(|(_, line)| line).collect();
-    let [_, pipeline @ .., _] = &lines[..] else { panic!("the pipeline is in the source") };
-    let tokens = pipeline.join("\n").parse().expect("the pipeline lexes");
-    let file = syn::parse2(thalweg_compiler::stream_pipeline(tokens)).expect("the expansion is Rust");
-    let text = prettyplease::unparse(&file);
-    let from = text.lines().skip_while(|line| !line.contains("run.streams()"));
-    let body: Vec<_> = from.take_while(|line| !line.contains("Result::Ok(())")).collect();
-    let margin = body[0].len() - body[0].trim_start().len();
-    let body: Vec<_> = body.iter().map(|line| &line[margin..]).collect();
-    check("13-expanded.txt", &body.join("\n"));
-}
+use super::{LEN, assert_adjusted, samples};
 
 // ANCHOR: cudarc
 const DEPTH: usize = 3;

@@ -18,10 +18,10 @@ mod c15_why_not;
 mod kernel;
 
 use std::fmt;
-use std::path::Path;
 use std::time::Duration;
 
 use thalweg::{Device, PinnedBuf, Result, Spec};
+use thalweg_tests::book::recorded;
 
 use kernel::{GAIN, OFFSET};
 
@@ -60,41 +60,9 @@ impl fmt::Display for Us {
 /// Compares what was printed with the book's file.
 #[track_caller]
 fn check(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src/tutorial").join(name);
-    let text = format!("{}\n", text.trim_end());
     let long = text.lines().find(|line| line.chars().count() > 80);
     assert_eq!(long, None, "a line of more than 80 columns");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &text).expect("the book's file can be written");
-    }
-    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, blessed, "`BLESS=1` writes {} anew", path.display());
-}
-
-/// The lines of a source between the marks of a listing.
-fn listing<'s>(source: &'s str, name: &str) -> impl Iterator<Item = (usize, &'s str)> {
-    let (begin, end) = (format!("ANCHOR: {name}"), format!("ANCHOR_END: {name}"));
-    let lines = source.lines().enumerate().map(|(index, line)| (index + 1, line));
-    lines
-        .skip_while(move |(_, line)| !line.ends_with(&begin))
-        .skip(1)
-        .take_while(move |(_, line)| !line.ends_with(&end))
-}
-
-/// An error as a program has it that consists of one listing alone: its lines are the listing's.
-fn in_listing(error: &thalweg::Error, source: &str, name: &str) -> String {
-    let first = listing(source, name).next().expect("the listing is in the source").0;
-    let mut text = String::new();
-    let error = error.to_string();
-    let mut parts = error.split("tests/tests/tutorial/");
-    text += parts.next().expect("a part");
-    for part in parts {
-        let (_file, rest) = part.split_once(".rs:").expect("a line follows");
-        let (line, rest) = rest.split_once(':').expect("a column follows");
-        let line: usize = line.parse().expect("a number");
-        text += &format!("src/main.rs:{}:{rest}", line - first + 1);
-    }
-    text
+    recorded(&format!("tutorial/{name}"), text);
 }
 
 /// A long line as the book shows it: in lines of at most 80 columns.

@@ -1,0 +1,177 @@
+//! Every block of code on a page is included: from what is compiled, or from what a test has recorded.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use thalweg_tests::book::listing;
+
+use super::{files, root};
+
+/// A fenced block of a page: what is said of it after the fence, and its text.
+struct Block {
+    page: PathBuf,
+    kind: String,
+    text: String,
+}
+
+/// What a line of a block includes.
+struct Included {
+    path: PathBuf,
+    /// The name of a listing, or a range of lines.
+    part: Option<String>,
+}
+
+/// The blocks of all pages.
+fn blocks() -> Vec<Block> {
+    let pages = files(&root().join("book/src"), "md");
+    assert!(pages.len() > 100, "{} pages", pages.len());
+    let mut blocks = Vec::new();
+    for page in pages {
+        let markdown = fs::read_to_string(&page).expect("a page");
+        let mut fenced: Option<Block> = None;
+        for event in Parser::new(&markdown) {
+            match event {
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(kind))) => {
+                    fenced = Some(Block { page: page.clone(), kind: kind.to_string(), text: String::new() });
+                }
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => {
+                    panic!("{}: a block without a fence", page.display())
+                }
+                Event::Text(text) => {
+                    if let Some(block) = &mut fenced {
+                        block.text += &text;
+                    }
+                }
+                Event::End(TagEnd::CodeBlock) => blocks.extend(fenced.take()),
+                _ => (),
+            }
+        }
+    }
+    blocks
+}
+
+impl Block {
+    /// What it consists of.
+    ///
+    /// # Panics
+    ///
+    /// If a line of it stands on the page itself.
+    fn included(&self) -> Vec<Included> {
+        let folder = self.page.parent().expect("a page is in a folder");
+        let lines = self.text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines
+            .map(|line| {
+                let inner = line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
+                let inner =
+                    inner.unwrap_or_else(|| panic!("{}: `{line}` is not included", self.page.display()));
+                let (path, part) = match inner.split_once(':') {
+                    Some((path, part)) => (path, Some(part.to_owned())),
+                    None => (inner, None),
+                };
+                let path = folder.join(path).canonicalize();
+                Included {
+                    path: path.unwrap_or_else(|error| panic!("{}: {inner}: {error}", self.page.display())),
+                    part,
+                }
+            })
+            .collect()
+    }
+}
+
+impl Included {
+    /// That there is such a part. mdBook would show nothing instead.
+    fn assert_is_there(&self, page: &Path) {
+        let source = fs::read_to_string(&self.path).expect("a text");
+        let Some(part) = &self.part else { return };
+        let named = part.starts_with(|first: char| first.is_ascii_alphabetic());
+        let there = if named {
+            source.contains(&format!("ANCHOR_END: {part}\n"))
+                && listing(&source, part).any(|(_, line)| !line.trim().is_empty())
+        } else {
+            let ends = part.split(':').filter(|end| !end.is_empty());
+            let last = ends.map(|end| end.parse::<usize>().expect("the number of a line")).max();
+            last.is_some_and(|last| source.lines().count() >= last)
+        };
+        assert!(there, "{}: {} has no `{part}`", page.display(), self.path.display());
+    }
+}
+
+/// What names the files that are compiled, run or compared: the sources of all tests and programs, and CI's scripts.
+struct Sources(String);
+
+impl Sources {
+    fn read() -> Self {
+        let folders = ["tests", "examples", "kernels", "macros", "runtime", "book"];
+        let mut paths: Vec<_> = folders.iter().flat_map(|folder| files(&root().join(folder), "rs")).collect();
+        let scripts = fs::read_dir(root().join(".ci")).expect("CI's scripts");
+        paths.extend(scripts.map(|entry| entry.expect("a script").path()));
+        Self(paths.iter().map(|path| fs::read_to_string(path).expect("a text") + "\n").collect())
+    }
+
+    /// Whether one of them says it.
+    fn say(&self, text: &str) -> bool {
+        self.0.contains(text)
+    }
+
+    /// Whether a file is compiled, or compared with what something prints.
+    fn know(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        let within = path.strip_prefix(root()).expect("a file of the repository");
+        let is_in = |folder: &str| within.parent() == Some(Path::new(folder));
+        let named = || self.say(&format!("\"{name}\"")) || self.say(&format!("/{name}"));
+        match path.extension().and_then(|extension| extension.to_str()) {
+            // Cargo's programs, the compile errors, and the expansions, are whatever is in their folders.
+            Some("rs") if is_in("tests/tests") || is_in("examples/examples") || is_in("tests/expansions") => {
+                true
+            }
+            Some("rs" | "stderr") if within.starts_with("tests/ui") => path.with_extension("rs").exists(),
+            // A workspace of its own, whose build needs `nvcc`.
+            Some("rs") if within.starts_with("examples/candle") => true,
+            Some("rs") => self.say(&format!("mod {stem};")) || named(),
+            Some("txt") if is_in("examples/output") => self.say(&format!("(\"{stem}\", &[")),
+            _ => named(),
+        }
+    }
+}
+
+#[test]
+fn every_block_is_included_from_what_is_compiled_or_recorded() {
+    let sources = Sources::read();
+    let mut included = 0;
+    for block in blocks() {
+        match block.kind.as_str() {
+            "rust,ignore" | "c++" | "python" | "text" => {
+                let parts = block.included();
+                assert!(!parts.is_empty(), "{}: an empty block", block.page.display());
+                for part in &parts {
+                    part.assert_is_there(&block.page);
+                    let (page, path) = (block.page.display(), part.path.display());
+                    assert!(sources.know(&part.path), "{page}: nothing compiles or records {path}");
+                }
+                included += parts.len();
+            }
+            // Commands, and lines of a manifest. What is drawn by hand: streams over time. Single calls of other libraries.
+            "sh" | "toml" | "text,drawn" | "text,others" => (),
+            kind => panic!("{}: what is a block of `{kind}`?", block.page.display()),
+        }
+    }
+    assert!(included > 400, "{included} includes");
+}
+
+/// Nothing that a page once showed is kept, and nothing recorded goes unseen.
+#[test]
+fn everything_beside_the_pages_is_on_one() {
+    let folder = root().join("book/src");
+    let mut pages: Vec<_> = files(&folder, "md");
+    pages.push(root().join("README.md"));
+    let shown: String = pages.iter().map(|page| fs::read_to_string(page).expect("a page")).collect();
+    // A `.dot` is what a picture is made of.
+    for extension in ["txt", "rs", "svg", "png", "mmd", "ebnf"] {
+        for path in files(&folder, extension) {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            assert!(shown.contains(name), "no page shows {}", path.display());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Errors that pages show. `BLESS=1` records them anew.
+
+use thalweg::prelude::*;
+use thalweg_kernels::saxpy;
+use thalweg_tests::book::{in_listing, recorded};
+
+// ANCHOR: exhausted
+use thalweg::GIB;
+
+stream_pipeline! {
+    pipeline Saxpy {
+        param a: f32;
+        input x: [f32];
+        inout y: [f32];
+
+        chunk c = 256 << 20;
+        depth = 3;
+
+        stage load { copy x -> dx; copy y -> dy; }
+        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+        stage store { copy dy -> y; }
+    }
+}
+// ANCHOR_END: exhausted
+
+/// What the ring takes is said before anything is computed.
+#[test]
+fn memory_is_exhausted() {
+    let device = Device::simulated(Spec::h200().with_memory(4 * GIB as u64));
+    let error = Saxpy::new(&device).unwrap_err();
+    recorded("errors-memory.txt", &in_listing(&error, file!(), "exhausted"));
+}
+
+// ANCHOR: particle
+use thalweg::bytemuck::{Pod, Zeroable};
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[bytemuck(crate = "thalweg::bytemuck")]
+struct Particle {
+    position: [f32; 3],
+    mass: f32,
+}
+// ANCHOR_END: particle
+
+stream_pipeline! {
+    pipeline Through {
+        input x: [Particle];
+        output y: [Particle];
+        chunk c = 3;
+        stage through { copy x -> d; copy d -> y; }
+    }
+}
+
+#[test]
+fn items_may_be_structs() -> Result<()> {
+    let x: Vec<_> = (0..10).map(|i| Particle { position: [i as f32; 3], mass: 1.0 }).collect();
+    let mut y = vec![Particle::zeroed(); x.len()];
+    Through::new(&Device::simulated(Spec::h200()))?.run(&x, &mut y)?;
+    assert!(x.iter().zip(&y).all(|(x, y)| x.position == y.position && x.mass == y.mass));
+    Ok(())
+}
