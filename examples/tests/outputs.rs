@@ -232,3 +232,10 @@ fn arguments_that_are_no_numbers_are_refused() {
     let text = r#"Error: "so large a matrix has no address""#.to_owned();
     assert_eq!(ended("out_of_core_gemm", &["99999999999"]), (Some(1), text));
 }
+
+#[test]
+fn black_scholes() {
+    let greeks = concat!(env!("CARGO_TARGET_TMPDIR"), "/greeks.parquet");
+    let options = concat!(env!("CARGO_MANIFEST_DIR"), "/data/dax_options.parquet");
+    check("black_scholes", &[options, greeks]);
+}
