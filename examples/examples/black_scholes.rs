@@ -1,5 +1,5 @@
 //! A Parquet table of options in, a Parquet table of their prices and greeks out, by one fused kernel
-//! (`black_scholes.cu` beside this file).
+//! (`black_scholes.cu` beside this file). The default table has the options on the DAX of a day in 2002.
 //!
 //! ```text
 //! cargo run --release --example black_scholes [options.parquet [greeks.parquet]]
@@ -20,7 +20,8 @@ use thalweg::prelude::*;
 #[kernels("black_scholes.cu")]
 unsafe extern "CUDA" {
     /// Of each European option the price and its derivatives: by the spot price, by that twice, by volatility, by time as it
-    /// passes, and by the rate. `sign` is 1 for a call and -1 for a put, and rates, yields and volatilities are yearly.
+    /// passes, and by the rate. `sign` is 1 for a call and -1 for a put, and rates, yields and volatilities are yearly. With no
+    /// time or volatility left there are no derivatives: NaN.
     #[host(greeks_on_host)]
     #[requires(n as usize <= sign.len() && n as usize <= spot.len() && n as usize <= strike.len())]
     #[requires(n as usize <= years.len() && n as usize <= rate.len() && n as usize <= dividend.len())]
@@ -121,16 +122,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("written to {output}\n");
 
     let (of, reproduced) = (PUBLISHED.len(), published(&device)?);
-    println!("published prices and greeks, reproduced to the last digit: {reproduced} of {of}");
+    println!("published prices and greeks reproduced to the last digit: {reproduced} of {of}");
     let agree = |(option, found): &(&[f64; 7], &[f64; 6])| {
         let spot = option[1];
         let tolerances = [1e-9 * spot, 1e-6, 1e-5 / spot, 1e-6 * spot, 1e-6 * spot, 1e-6 * spot];
         let expected = by_integrals(option);
         (0..6).all(|i| (found[i] - expected[i]).abs() <= tolerances[i])
     };
-    let (all, right) = (options.len(), options.iter().zip(&values).filter(agree).count());
-    println!("options whose price is the mean payoff and greeks its differences: {right} of {all}");
-    if reproduced == of && right == all && values.len() == all {
+    // A thousand of a long table will do.
+    let some = || options.iter().zip(&values).step_by(1 + options.len() / 1000);
+    let (tried, right) = (some().count(), some().filter(agree).count());
+    println!("options whose price and greeks the integrated payoff confirms: {right} of {tried}");
+    if reproduced == of && right == tried && values.len() == options.len() {
         Ok(())
     } else {
         Err("a price or a greek is wrong".into())

@@ -1,4 +1,4 @@
-//! A WAV file in, its spectrogram out as a PNG: overlapping windows by a halo, Fourier transforms by cuFFT.
+//! A WAV file of 16 bits in, its spectrogram out as a PNG: overlapping windows by a halo, Fourier transforms by cuFFT.
 //!
 //! ```text
 //! cargo run --release --example spectrogram [sound.wav [spectrogram.png]]
@@ -31,7 +31,7 @@ const HOPS: usize = 2 * HALO + 1;
 
 stream_pipeline! {
     /// Each item is `hop` samples. Chunks see their neighbours' samples too, so that frames go on across their borders.
-    pub pipeline Spectrogram {
+    pipeline Spectrogram {
         param hop: usize;
         param unit: f32;
         resident window: [f32];
