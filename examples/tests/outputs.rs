@@ -232,3 +232,27 @@ fn arguments_that_are_no_numbers_are_refused() {
     let text = r#"Error: "so large a matrix has no address""#.to_owned();
     assert_eq!(ended("out_of_core_gemm", &["99999999999"]), (Some(1), text));
 }
+
+#[test]
+fn black_scholes() {
+    let greeks = concat!(env!("CARGO_TARGET_TMPDIR"), "/greeks.parquet");
+    let options = concat!(env!("CARGO_MANIFEST_DIR"), "/data/dax_options.parquet");
+    check("black_scholes", &[options, greeks]);
+}
+
+#[test]
+fn spectrogram() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("spectrogram.png");
+    let sound = concat!(env!("CARGO_MANIFEST_DIR"), "/data/guitar_slide.wav");
+    check("spectrogram", &[sound, output.to_str().expect("a path in UTF-8")]);
+    let picture = image::open(output).expect("the picture").into_rgb8();
+    // A hop of 64 samples is a column, a bin of 13.9 Hz a row, and the margins have 8 pixels.
+    assert_eq!(picture.dimensions(), (541 + 8, 289 + 8));
+    let pixel = |seconds: f64, hertz: f64| {
+        let (x, y) = ((seconds * 125.0) as u32 + 8, 288 - (hertz * 576.0 / 8000.0).round() as u32);
+        picture[(x, y)].0
+    };
+    // The note e'' at first, and in the end silence.
+    assert!(pixel(0.15, 659.3)[0] > 220, "{:?}", pixel(0.15, 659.3));
+    assert!(pixel(4.0, 3500.0).iter().all(|&part| part < 20), "{:?}", pixel(4.0, 3500.0));
+}

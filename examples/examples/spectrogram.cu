@@ -1,0 +1,29 @@
+// What is done to sound before and after its Fourier transforms. One thread an element.
+
+// Frame i has `length` samples, from i * hop on: frames overlap, so that most samples are in several. Each is scaled to
+// -1 .. 1 and weighted by the window.
+extern "C" __global__ void __launch_bounds__(1024)
+cut_frames(unsigned int n, unsigned int length, unsigned int hop, const short* __restrict__ samples,
+           const float* __restrict__ window, float* __restrict__ frames)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        size_t frame = i / length, at = i % length;
+        frames[i] = window[at] * ((float)samples[frame * hop + at] / 32768.0f);
+    }
+}
+
+struct Complex {
+    float re, im;
+};
+
+// The power of each of n numbers, in dB, with `unit` for the power that has 0 dB and -140 dB at least.
+extern "C" __global__ void __launch_bounds__(1024)
+to_decibels(unsigned int n, float unit, const Complex* __restrict__ spectra, float* __restrict__ decibels)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float power = (spectra[i].re * spectra[i].re + spectra[i].im * spectra[i].im) / unit;
+        decibels[i] = 10.0f * log10f(fmaxf(power, 1e-14f));
+    }
+}

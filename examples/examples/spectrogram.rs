@@ -1,0 +1,241 @@
+//! A WAV file of 16 bits in, its spectrogram out as a PNG: overlapping windows by a halo, Fourier transforms by cuFFT.
+//!
+//! ```text
+//! cargo run --release --example spectrogram [sound.wav [spectrogram.png]]
+//! ```
+
+use std::error::Error;
+use std::f64::consts::TAU;
+
+use image::{Rgb, RgbImage};
+use thalweg::cufft::{self, Complex, Fft};
+use thalweg::prelude::*;
+
+#[kernels("spectrogram.cu")]
+unsafe extern "CUDA" {
+    /// Frames of `length` samples each, `n` samples in all, each frame `hop` samples after the one before.
+    #[host(cut_frames_on_host)]
+    #[requires(length > 0 && length as usize <= window.len() && n as usize <= frames.len())]
+    #[requires(n == 0 || ((n - 1) / length) as usize * hop as usize + length as usize <= samples.len())]
+    safe fn cut_frames(n: u32, length: u32, hop: u32, samples: &[i16], window: &[f32], frames: Out<[f32]>);
+
+    /// The power of each of `n` numbers, in dB of `unit`.
+    #[host(to_decibels_on_host)]
+    #[requires(n as usize <= spectra.len() && n as usize <= decibels.len())]
+    safe fn to_decibels(n: u32, unit: f32, spectra: &[Complex<f32>], decibels: Out<[f32]>);
+}
+
+/// A frame is a hop and as many on either side of it.
+const HALO: usize = 4;
+const HOPS: usize = 2 * HALO + 1;
+
+stream_pipeline! {
+    /// Each item is `hop` samples. Chunks see their neighbours' samples too, so that frames go on across their borders.
+    pipeline Spectrogram {
+        param hop: usize;
+        param unit: f32;
+        resident window: [f32];
+        input samples: [i16; hop] halo HALO = zero;
+        output decibels: [f32; HOPS * hop / 2 + 1];
+        device frames: [f32; HOPS * hop];
+        device spectra: [Complex<f32>; HOPS * hop / 2 + 1];
+        device d_decibels: [f32; HOPS * hop / 2 + 1];
+
+        chunk c = 128;
+
+        stage load { copy samples -> d_samples; }
+        stage transform {
+            cut_frames<<<blocks(c.len * HOPS * hop, 256), 256>>>(
+                (c.len * HOPS * hop) as u32, (HOPS * hop) as u32, hop as u32, &d_samples, &window, out frames);
+            call cufft::forward(Fft::r2c(HOPS * hop).batch(c.len), &frames, out spectra);
+            to_decibels<<<blocks(c.len * (HOPS * hop / 2 + 1), 256), 256>>>(
+                (c.len * (HOPS * hop / 2 + 1)) as u32, unit, &spectra, out d_decibels);
+        }
+        stage store { copy d_decibels -> decibels; }
+    }
+}
+
+fn cut_frames_on_host(
+    thread: Thread,
+    n: u32,
+    length: u32,
+    hop: u32,
+    samples: &[i16],
+    window: &[f32],
+    frames: &mut [f32],
+) {
+    let i = thread.global_x();
+    if i < n as usize {
+        let (frame, at) = (i / length as usize, i % length as usize);
+        frames[i] = window[at] * (f32::from(samples[frame * hop as usize + at]) / 32768.0);
+    }
+}
+
+fn to_decibels_on_host(thread: Thread, n: u32, unit: f32, spectra: &[Complex<f32>], decibels: &mut [f32]) {
+    let i = thread.global_x();
+    if i < n as usize {
+        decibels[i] = 10.0 * (spectra[i].norm_sqr() / unit).max(1e-14).log10();
+    }
+}
+
+/// Slides on a guitar, by Suva, in the public domain (see `data/README.md`).
+const SOUND: &[u8] = include_bytes!("../data/guitar_slide.wav");
+/// What is drawn: so many dB below the loudest.
+const RANGE: f32 = 80.0;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let wav = match arguments.next() {
+        Some(path) => std::fs::read(path)?,
+        None => SOUND.to_vec(),
+    };
+    let output = arguments.next().unwrap_or_else(|| "spectrogram.png".to_owned());
+    let mut reader = hound::WavReader::new(&wav[..])?;
+    let rate = reader.spec().sample_rate;
+    // The first channel, to the end of the last hop of 8 ms.
+    let channels = usize::from(reader.spec().channels);
+    let mut samples = reader.samples::<i16>().step_by(channels).collect::<Result<Vec<i16>, _>>()?;
+    let hop = (rate as usize * 8 / 1000).max(1);
+    samples.resize(samples.len().next_multiple_of(hop), 0);
+    let (columns, length) = (samples.len() / hop, HOPS * hop);
+    let bins = length / 2 + 1;
+
+    // Hann's window. A sine as loud as can be has half the sum of the weights for its amplitude: 0 dB.
+    let hann = |i: usize| 0.5 - 0.5 * (TAU * i as f64 / length as f64).cos();
+    let window: Vec<f32> = (0..length).map(|i| hann(i) as f32).collect();
+    let unit = (0.5 * window.iter().sum::<f32>()).powi(2);
+
+    let device = Device::open()?;
+    let mut decibels = vec![0.0; columns * bins];
+    let report = Spectrogram::new(&device)?.run(hop, unit, &window, &samples, &mut decibels)?;
+    println!("{report}\n");
+    let loudest = decibels.iter().enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let (place, &loudest) = loudest.ok_or("there is no sound")?;
+    let sound = Sound { rate: f64::from(rate), hop, loudest, spectra: decibels.chunks(bins).collect() };
+    sound.draw().save(&output)?;
+    sound.print_sketch();
+    let (hertz, seconds) = (sound.hertz((place % bins) as f64), sound.seconds((place / bins) as f64 + 0.5));
+    println!("the loudest: {hertz:.0} Hz after {seconds:.2} s, {loudest:.1} dB");
+    println!("{columns} x {bins} points of time and frequency, written to {output}");
+    sound.check(&samples, &window, f64::from(unit))
+}
+
+/// The power in dB, for each hop a spectrum.
+struct Sound<'a> {
+    rate: f64,
+    hop: usize,
+    loudest: f32,
+    spectra: Vec<&'a [f32]>,
+}
+
+/// Nine colours of the map `inferno`, by N. Smith and S. van der Walt, in the public domain by CC0: equal steps look equal.
+const COLORS: [[u8; 3]; 9] = [
+    [0, 0, 4],
+    [31, 12, 72],
+    [85, 15, 109],
+    [136, 34, 106],
+    [186, 54, 85],
+    [227, 89, 51],
+    [249, 140, 10],
+    [249, 201, 50],
+    [252, 255, 164],
+];
+
+impl Sound<'_> {
+    fn seconds(&self, column: f64) -> f64 {
+        column * self.hop as f64 / self.rate
+    }
+
+    fn hertz(&self, bin: f64) -> f64 {
+        bin * self.rate / (HOPS * self.hop) as f64
+    }
+
+    /// From 0, too quiet to be drawn, to 1, the loudest.
+    fn brightness(&self, decibels: f32) -> f32 {
+        (1.0 + (decibels - self.loudest) / RANGE).clamp(0.0, 1.0)
+    }
+
+    /// Time to the right with a tick each second, frequency upwards with a tick each kilohertz.
+    fn draw(&self) -> RgbImage {
+        const MARGIN: u32 = 8;
+        let (columns, bins) = (self.spectra.len() as u32, self.spectra[0].len() as u32);
+        let passes = |unit: f64, from: f64, to: f64| (from / unit).ceil() < (to / unit).ceil();
+        RgbImage::from_fn(columns + MARGIN, bins + MARGIN, |x, y| {
+            let (column, bin) = (x.wrapping_sub(MARGIN) as usize, (bins - 1).wrapping_sub(y) as usize);
+            let (t, f) = (column as f64, bin as f64);
+            match (x < MARGIN, y >= bins) {
+                (false, false) => color(self.brightness(self.spectra[column][bin])),
+                (true, false) if passes(1000.0, self.hertz(f - 0.5), self.hertz(f + 0.5)) => Rgb([160; 3]),
+                (false, true) if passes(1.0, self.seconds(t), self.seconds(t + 1.0)) => Rgb([160; 3]),
+                _ => Rgb([32; 3]),
+            }
+        })
+    }
+
+    /// The same in letters, each for the loudest of its part.
+    fn print_sketch(&self) {
+        const SHADES: &[u8] = b" .:-=+*#%@";
+        let (width, height) = (self.spectra.len().min(68), 16);
+        let bins = self.spectra[0].len();
+        let part = |i: usize, of: usize, all: usize| i * all / of..((i + 1) * all / of).max(i * all / of + 1);
+        for row in (0..height).rev() {
+            let line = (0..width).map(|column| {
+                let spectra = &self.spectra[part(column, width, self.spectra.len())];
+                let cells = spectra.iter().flat_map(|spectrum| &spectrum[part(row, height, bins)]);
+                let brightness = self.brightness(cells.copied().fold(f32::NEG_INFINITY, f32::max));
+                char::from(SHADES[(brightness * (SHADES.len() - 1) as f32).round() as usize])
+            });
+            let kilohertz = self.hertz((row * bins) as f64 / height as f64) / 1000.0;
+            println!("{kilohertz:>6.2} kHz |{}", line.collect::<String>().trim_end());
+        }
+        let end = format!("{:.1} s", self.seconds(self.spectra.len() as f64));
+        println!("{:>14}{end:>width$}\n", "0 s", width = width.saturating_sub(2));
+    }
+
+    /// Every frame's energy is that of its spectrum (Parseval), and some spectra are those of the definition.
+    fn check(&self, samples: &[i16], window: &[f32], unit: f64) -> Result<(), Box<dyn Error>> {
+        let length = window.len();
+        let roots: Vec<Complex<f64>> =
+            (0..length).map(|i| Complex::cis(-TAU * i as f64 / length as f64)).collect();
+        let (mut energies, mut spectra, mut transformed) = (0, 0, 0);
+        for (column, found) in self.spectra.iter().enumerate() {
+            let sample = |i: usize| {
+                let at = (column * self.hop + i).checked_sub(HALO * self.hop);
+                f64::from(at.and_then(|at| samples.get(at)).copied().unwrap_or(0)) / 32768.0
+            };
+            let frame: Vec<f64> = (0..length).map(|i| sample(i) * f64::from(window[i])).collect();
+            let power = |bin: usize| unit * 10_f64.powf(f64::from(found[bin]) / 10.0);
+            // All bins but the first, and the middle one of an even length, stand for two.
+            let twice = |bin: usize| if bin == 0 || 2 * bin == length { 1.0 } else { 2.0 };
+            let energy = length as f64 * frame.iter().map(|x| x * x).sum::<f64>();
+            let energy_found: f64 = (0..found.len()).map(|bin| twice(bin) * power(bin)).sum();
+            energies += usize::from((energy_found - energy).abs() <= 1e-5 * energy + 1e-10 * unit);
+            if column % 20 == 0 {
+                transformed += 1;
+                spectra += usize::from((0..found.len()).all(|bin| {
+                    let terms = frame.iter().enumerate().map(|(i, x)| roots[i * bin % length] * x);
+                    let amplitude = terms.sum::<Complex<f64>>().norm();
+                    (power(bin).sqrt() - amplitude).abs() <= 1e-5 * amplitude + 1e-6 * unit.sqrt()
+                }));
+            }
+        }
+        println!("frames with the energy of their spectrum: {energies} of {}", self.spectra.len());
+        println!("spectra that are those of the definition: {spectra} of {transformed} tried");
+        if energies == self.spectra.len() && spectra == transformed {
+            Ok(())
+        } else {
+            Err("a spectrum is wrong".into())
+        }
+    }
+}
+
+/// Between two of the colours.
+fn color(brightness: f32) -> Rgb<u8> {
+    let place = brightness * (COLORS.len() - 1) as f32;
+    let at = (place as usize).min(COLORS.len() - 2);
+    let mix = |i: usize| {
+        let [from, to] = [COLORS[at][i], COLORS[at + 1][i]].map(f32::from);
+        (from + (to - from) * (place - at as f32)).round() as u8
+    };
+    Rgb([mix(0), mix(1), mix(2)])
+}
