@@ -232,3 +232,19 @@ fn arguments_that_are_no_numbers_are_refused() {
     let text = r#"Error: "so large a matrix has no address""#.to_owned();
     assert_eq!(ended("out_of_core_gemm", &["99999999999"]), (Some(1), text));
 }
+
+#[test]
+fn image_batch() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("edges");
+    let photographs = concat!(env!("CARGO_MANIFEST_DIR"), "/data/photographs");
+    check("image_batch", &[photographs, output.to_str().expect("a path in UTF-8")]);
+    let edges = |name: &str| image::open(output.join(name)).expect("the picture").into_luma8();
+    for (name, size) in
+        [("cat.jpg.png", (320, 213)), ("coffee.jpg.png", (320, 213)), ("rocket.jpg.png", (180, 240))]
+    {
+        assert_eq!(edges(name).dimensions(), size, "{name}");
+    }
+    let camera = edges("camera.png.png");
+    let sum: u64 = camera.iter().copied().map(u64::from).sum();
+    assert_eq!((camera.dimensions(), sum), ((240, 240), 1_746_764));
+}
