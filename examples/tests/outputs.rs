@@ -248,3 +248,32 @@ fn image_batch() {
     let sum: u64 = camera.iter().copied().map(u64::from).sum();
     assert_eq!((camera.dimensions(), sum), ((240, 240), 1_746_764));
 }
+
+#[test]
+fn heat() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("heat.png");
+    check("heat", &[output.to_str().expect("a path in UTF-8")]);
+    let picture = image::open(output).expect("the picture").into_rgb8();
+    assert_eq!(picture.dimensions(), (4 * 324 + 3 * 10, 324));
+    // In each of the four plates it is the colder the farther from the edge, until nothing has arrived there.
+    let red = |plate: u32, y: u32| picture[(plate * 334 + 161, y)][0];
+    for plate in 0..4 {
+        assert!(red(plate, 2) > 200 && red(plate, 2) > red(plate, 82) && red(plate, 318) < 30, "{plate}");
+        assert!(plate == 0 || red(plate, 82) > red(plate - 1, 82), "{plate}");
+    }
+}
+
+#[test]
+fn frames() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("frames.png");
+    check("frames", &[output.to_str().expect("a path in UTF-8")]);
+    let picture = image::open(output).expect("the picture").into_rgb8();
+    assert_eq!(picture.dimensions(), (4 * 256, 2 * 144));
+    // Below, nothing has changed where the camera stands still.
+    let changes = |phase: u32| {
+        let places = (phase * 256..(phase + 1) * 256).flat_map(|x| (144..288).map(move |y| (x, y)));
+        places.map(|place| u32::from(picture[place][0])).sum::<u32>()
+    };
+    assert_eq!([0, 3].map(changes), [0, 0]);
+    assert!(0 < changes(1) && changes(1) < changes(2));
+}
