@@ -118,9 +118,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let (results, report) = watch(&device, &frames)?;
     println!("{} frames of {WIDTH} x {HEIGHT} in {} chunks, {}", report.items, report.chunks, device.name());
 
+    if results.len() != FRAMES {
+        return Err(format!("{} results of {FRAMES} frames", results.len()).into());
+    }
     // The same by plain loops; the first frame is compared with black.
-    let mut before = vec![0; PIXELS];
-    let mut wrong = FRAMES - results.len();
+    let (mut before, mut wrong) = (vec![0; PIXELS], 0);
     for (frame, (changes, _)) in frames.iter().zip(&results) {
         let gray: Vec<u8> = frame.pixels().map(|pixel| luma(pixel.0)).collect();
         let right = changes.iter().zip(gray.iter().zip(&before)).all(|(&got, (&a, &b))| got == a.abs_diff(b));

@@ -42,13 +42,13 @@ stream_pipeline! {
         input before: [f32; columns] halo STEPS = clamp;
         output after: [f32; columns];
         device u: [f32; columns];
-        // As large as `d_before`, with its halo: the steps go to and fro between the two.
-        device t: [f32; (SLAB + 2 * STEPS) * columns] per chunk;
 
-        chunk c = SLAB;
+        chunk c = 27;
 
         stage load { copy before -> d_before; }
         stage step {
+            // This declares `t`, as large as `d_before` with its halo: the steps go to and fro between the two.
+            copy d_before -> t;
             repeat STEPS / 2 {
                 conduct<<<(blocks(columns, 32), blocks(c.len + 2 * STEPS, 8)), (32, 8)>>>(
                     (c.len + 2 * STEPS) as u32, columns as u32, 0, c.start as i32 - STEPS as i32,
@@ -68,8 +68,6 @@ stream_pipeline! {
 
 /// Steps of one run, an odd number.
 const STEPS: usize = 9;
-/// Rows of a slab.
-const SLAB: usize = 27;
 /// Points along an edge of the plate, one a millimetre.
 const POINTS: usize = 81;
 /// Of a second of the plate's time.
