@@ -13,7 +13,12 @@ fn command(example: &str, arguments: &[&str]) -> Command {
     // `cargo test` builds the examples beside the tests.
     let tests = std::env::current_exe().expect("this test");
     let folder = tests.ancestors().nth(2).expect("the folder of the build").join("examples");
-    let mut command = Command::new(folder.join(example));
+    let program = folder.join(example);
+    // `--test outputs` alone builds none.
+    let written = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example).with_extension("rs");
+    assert!(written(&program) >= written(&source), "`cargo build -p thalweg-examples --examples` first");
+    let mut command = Command::new(program);
     command.args(arguments).env("THALWEG_DEVICE", "sim");
     command
 }
@@ -255,4 +260,49 @@ fn spectrogram() {
     // The note e'' at first, and in the end silence.
     assert!(pixel(0.15, 659.3)[0] > 220, "{:?}", pixel(0.15, 659.3));
     assert!(pixel(4.0, 3500.0).iter().all(|&part| part < 20), "{:?}", pixel(4.0, 3500.0));
+}
+
+#[test]
+fn image_batch() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("edges");
+    let photographs = concat!(env!("CARGO_MANIFEST_DIR"), "/data/photographs");
+    check("image_batch", &[photographs, output.to_str().expect("a path in UTF-8")]);
+    let edges = |name: &str| image::open(output.join(name)).expect("the picture").into_luma8();
+    for (name, size) in
+        [("cat.jpg.png", (320, 213)), ("coffee.jpg.png", (320, 213)), ("rocket.jpg.png", (180, 240))]
+    {
+        assert_eq!(edges(name).dimensions(), size, "{name}");
+    }
+    let camera = edges("camera.png.png");
+    let sum: u64 = camera.iter().copied().map(u64::from).sum();
+    assert_eq!((camera.dimensions(), sum), ((240, 240), 1_746_764));
+}
+
+#[test]
+fn heat() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("heat.png");
+    check("heat", &[output.to_str().expect("a path in UTF-8")]);
+    let picture = image::open(output).expect("the picture").into_rgb8();
+    assert_eq!(picture.dimensions(), (4 * 324 + 3 * 10, 324));
+    // In each of the four plates it is the colder the farther from the edge, until nothing has arrived there.
+    let red = |plate: u32, y: u32| picture[(plate * 334 + 161, y)][0];
+    for plate in 0..4 {
+        assert!(red(plate, 2) > 200 && red(plate, 2) > red(plate, 82) && red(plate, 318) < 30, "{plate}");
+        assert!(plate == 0 || red(plate, 82) > red(plate - 1, 82), "{plate}");
+    }
+}
+
+#[test]
+fn frames() {
+    let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("frames.png");
+    check("frames", &[output.to_str().expect("a path in UTF-8")]);
+    let picture = image::open(output).expect("the picture").into_rgb8();
+    assert_eq!(picture.dimensions(), (4 * 256, 2 * 144));
+    // Below, nothing has changed where the camera stands still.
+    let changes = |phase: u32| {
+        let places = (phase * 256..(phase + 1) * 256).flat_map(|x| (144..288).map(move |y| (x, y)));
+        places.map(|place| u32::from(picture[place][0])).sum::<u32>()
+    };
+    assert_eq!([0, 3].map(changes), [0, 0]);
+    assert!(0 < changes(1) && changes(1) < changes(2));
 }

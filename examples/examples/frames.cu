@@ -1,0 +1,12 @@
+// How much each pixel differs from what it was before; what it is now is kept for the next frame. One thread a pixel.
+extern "C" __global__ void __launch_bounds__(1024)
+difference(unsigned int n, const unsigned char* __restrict__ now, unsigned char* __restrict__ before,
+           unsigned char* __restrict__ changed)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int difference = (int)now[i] - (int)before[i];
+        changed[i] = (unsigned char)(difference < 0 ? -difference : difference);
+        before[i] = now[i];
+    }
+}

@@ -1,0 +1,164 @@
+//! Frames of a camera, as they come: what has changed since the frame before, and how long after the frame that is known.
+//!
+//! ```text
+//! cargo run --release --example frames [frames.png]
+//! ```
+//!
+//! It is a session, as in `session.rs`. There, frames are shorter than a chunk and independent of each other; here a frame is a
+//! chunk, each one is compared with what the one before has left on the device, and the clock runs. The camera is a view that
+//! moves over a photograph.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use image::imageops::crop_imm;
+use image::{Rgb, RgbImage};
+use thalweg::Session;
+use thalweg::prelude::*;
+use thalweg_kernels::{grayscale, luma};
+
+#[kernels("frames.cu")]
+unsafe extern "CUDA" {
+    /// `changed = |now - before|`, and then `before = now`.
+    #[host(difference_on_host)]
+    #[requires(n as usize <= now.len())]
+    #[requires(n as usize <= before.len())]
+    #[requires(n as usize <= changed.len())]
+    safe fn difference(n: u32, now: &[u8], before: &mut [u8], changed: Out<[u8]>);
+}
+
+/// What the simulated device runs, once for each thread: the kernel, in Rust.
+fn difference_on_host(thread: Thread, n: u32, now: &[u8], before: &mut [u8], changed: &mut [u8]) {
+    let i = thread.global_x();
+    if i < n as usize {
+        changed[i] = now[i].abs_diff(before[i]);
+        before[i] = now[i];
+    }
+}
+
+stream_pipeline! {
+    /// An item is a frame.
+    pipeline Motion {
+        input frames: [u8; 3 * PIXELS];
+        output changes: [u8; PIXELS];
+        carry before: [u8; PIXELS] = 0;
+        device gray: [u8; PIXELS];
+        device changed: [u8; PIXELS];
+
+        // A chunk goes through when it is full, so a frame waits for no other.
+        chunk c = 1;
+
+        stage load { copy frames -> rgb; }
+        stage compare {
+            grayscale<<<blocks(PIXELS, 256), 256>>>(PIXELS as u32, &rgb, out gray);
+            difference<<<blocks(PIXELS, 256), 256>>>(PIXELS as u32, &gray, &mut before, out changed);
+        }
+        stage store { copy changed -> changes; }
+    }
+}
+
+const WIDTH: u32 = 256;
+const HEIGHT: u32 = 144;
+const PIXELS: usize = (WIDTH * HEIGHT) as usize;
+const FRAMES: usize = 240;
+/// From one frame to the next.
+const PERIOD: Duration = Duration::from_nanos(1_000_000_000 / 240);
+/// What the camera does, a quarter of the frames each, and how many pixels a frame it moves to the right and down.
+const PHASES: [(&str, u32, u32); 4] =
+    [("stands still", 0, 0), ("pans", 1, 0), ("tilts", 0, 3), ("stands still", 0, 0)];
+
+/// Eileen Collins, a photograph by NASA, in the public domain (see `data/README.md`).
+const PHOTOGRAPH: &[u8] = include_bytes!("../data/astronaut.png");
+
+/// What has changed in each frame, and how long after the frame that was there.
+type Results = Vec<(Vec<u8>, Duration)>;
+
+/// Takes the frames as they come. Nobody waits for a frame's result before the next is pushed.
+fn watch(device: &Device, frames: &[RgbImage]) -> Result<(Results, Report)> {
+    let mut pipeline = Motion::new(device)?;
+    let session = Session::start(move |frames, changes| pipeline.run(frames, changes, &mut vec![0; PIXELS]))?;
+    let (mut pusher, mut puller, run) = session.split();
+    let (taken, times) = mpsc::channel::<Instant>();
+    let results = thread::scope(|scope| {
+        let results = scope.spawn(move || -> Result<Results> {
+            let (mut results, mut changes) = (Vec::new(), vec![0; PIXELS]);
+            while puller.pull(&mut changes)? == PIXELS {
+                let latency = times.recv().expect("a frame is announced before it is pushed").elapsed();
+                results.push((changes.clone(), latency));
+            }
+            Ok(results)
+        });
+        let start = Instant::now();
+        for (number, frame) in (0..).zip(frames) {
+            thread::sleep((start + number * PERIOD).saturating_duration_since(Instant::now()));
+            // Whoever receives it may be gone: then the run has failed, and so does the push.
+            let _ = taken.send(Instant::now());
+            pusher.push(frame)?;
+        }
+        pusher.end();
+        results.join().expect("no panic")
+    })?;
+    Ok((results, run.wait()?))
+}
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let output = std::env::args().nth(1).unwrap_or_else(|| "frames.png".to_owned());
+    let photograph = image::load_from_memory(PHOTOGRAPH)?.into_rgb8();
+    let (mut x, mut y) = (70, 0);
+    let frames: Vec<RgbImage> = (0..FRAMES)
+        .map(|number| {
+            let (_, right, down) = PHASES[number * PHASES.len() / FRAMES];
+            (x, y) = (x + right, y + down);
+            crop_imm(&photograph, x, y, WIDTH, HEIGHT).to_image()
+        })
+        .collect();
+
+    let device = Device::open()?;
+    let (results, report) = watch(&device, &frames)?;
+    println!("{} frames of {WIDTH} x {HEIGHT} in {} chunks, {}", report.items, report.chunks, device.name());
+
+    if results.len() != FRAMES {
+        return Err(format!("{} results of {FRAMES} frames", results.len()).into());
+    }
+    // The same by plain loops; the first frame is compared with black.
+    let (mut before, mut wrong) = (vec![0; PIXELS], 0);
+    for (frame, (changes, _)) in frames.iter().zip(&results) {
+        let gray: Vec<u8> = frame.pixels().map(|pixel| luma(pixel.0)).collect();
+        let right = changes.iter().zip(gray.iter().zip(&before)).all(|(&got, (&a, &b))| got == a.abs_diff(b));
+        wrong += usize::from(!right);
+        before = gray;
+    }
+    let mut sheet = RgbImage::new(PHASES.len() as u32 * WIDTH, 2 * HEIGHT);
+    println!("the camera       frames   pixels that changed");
+    for (phase, (does, ..)) in PHASES.iter().enumerate() {
+        let first = (phase * FRAMES / PHASES.len()).max(1);
+        let last = (phase + 1) * FRAMES / PHASES.len() - 1;
+        let changed = |(changes, _): &(Vec<u8>, _)| changes.iter().filter(|&&change| change >= 16).count();
+        let count: usize = results[first..=last].iter().map(changed).sum();
+        let share = 100.0 * count as f64 / ((last - first + 1) * PIXELS) as f64;
+        println!("{does:12} {first:4} to {last:3} {share:19.1} %");
+        // The phase's last frame, and below it what has changed.
+        let changes = &results[last].0;
+        let changes = RgbImage::from_fn(WIDTH, HEIGHT, |x, y| {
+            Rgb([changes[(y * WIDTH + x) as usize].saturating_mul(4); 3])
+        });
+        let left = i64::from(phase as u32 * WIDTH);
+        image::imageops::replace(&mut sheet, &frames[last], left, 0);
+        image::imageops::replace(&mut sheet, &changes, left, i64::from(HEIGHT));
+    }
+    sheet.save(&output)?;
+    println!("written to {output}; {wrong} frames differ from the plain loop's");
+
+    // A session copies from page-locked memory, and to it.
+    let frame = PinnedBuf::from_slice(&device, frames[0].as_raw())?;
+    let (mut changes, mut before) =
+        (PinnedBuf::zeroed(&device, PIXELS)?, PinnedBuf::zeroed(&device, PIXELS)?);
+    let alone = Motion::new(&device)?.predict(&frame, &mut changes, &mut before)?;
+    println!("by the device's model, a frame by itself takes {:.1} us", alone.time().as_secs_f64() * 1e6);
+    let mut latencies: Vec<Duration> = results.iter().map(|(_, latency)| *latency).collect();
+    latencies.sort();
+    let [p50, p99, max] = [50, 99, 100].map(|p| latencies[(latencies.len() * p).div_ceil(100) - 1]);
+    println!("latency p50 {p50:.1?}, p99 {p99:.1?}, max {max:.1?} by this machine's clock");
+    if wrong == 0 { Ok(()) } else { Err("frames differ from the plain loop's".into()) }
+}

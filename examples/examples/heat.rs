@@ -1,0 +1,204 @@
+//! Heat in a plate of aluminium: one edge is held at 100 °C, the others at 0 °C, and what is between warms up.
+//!
+//! ```text
+//! cargo run --release --example heat [heat.png]
+//! ```
+//!
+//! The plate goes through the device in slabs of rows, so it may be larger than the device's memory (this one is not). A slab
+//! comes with `STEPS` rows of its neighbours on either side. Each step spoils one of these, for want of a neighbour of its own:
+//! so they are enough for `STEPS` steps, for one copy to the device and one back.
+
+use std::error::Error;
+use std::f64::consts::PI;
+
+use image::imageops::{FilterType, resize};
+use image::{ImageBuffer, Luma, Rgb, RgbImage};
+use thalweg::prelude::*;
+
+#[kernels("heat.cu")]
+unsafe extern "CUDA" {
+    /// `v = u + number * (the sum of the four neighbours - 4 u)`, of the rows of `u` without the first and the last `skip`.
+    #[host(conduct_on_host)]
+    #[requires((rows as usize + 2 * skip as usize) * columns as usize <= u.len())]
+    #[requires(rows as usize * columns as usize <= v.len())]
+    safe fn conduct(
+        rows: u32,
+        columns: u32,
+        skip: u32,
+        first: i32,
+        height: u32,
+        number: f32,
+        u: &[f32],
+        v: Out<[f32]>,
+    );
+}
+
+stream_pipeline! {
+    /// `STEPS` steps. An item is a row of the plate.
+    pipeline Conduct {
+        param height: usize;
+        param columns: usize;
+        param number: f32;
+        input before: [f32; columns] halo STEPS = clamp;
+        output after: [f32; columns];
+        device u: [f32; columns];
+
+        chunk c = 27;
+
+        stage load { copy before -> d_before; }
+        stage step {
+            // This declares `t`, as large as `d_before` with its halo: the steps go to and fro between the two.
+            copy d_before -> t;
+            repeat STEPS / 2 {
+                conduct<<<(blocks(columns, 32), blocks(c.len + 2 * STEPS, 8)), (32, 8)>>>(
+                    (c.len + 2 * STEPS) as u32, columns as u32, 0, c.start as i32 - STEPS as i32,
+                    height as u32, number, &d_before, out t);
+                conduct<<<(blocks(columns, 32), blocks(c.len + 2 * STEPS, 8)), (32, 8)>>>(
+                    (c.len + 2 * STEPS) as u32, columns as u32, 0, c.start as i32 - STEPS as i32,
+                    height as u32, number, &t, out d_before);
+            }
+            // The last step leaves out the rows that are the neighbours'.
+            conduct<<<(blocks(columns, 32), blocks(c.len, 8)), (32, 8)>>>(
+                c.len as u32, columns as u32, STEPS as u32, c.start as i32 - STEPS as i32,
+                height as u32, number, &d_before, out u);
+        }
+        stage store { copy u -> after; }
+    }
+}
+
+/// Steps of one run, an odd number.
+const STEPS: usize = 9;
+/// Points along an edge of the plate, one a millimetre.
+const POINTS: usize = 81;
+/// Of a second of the plate's time.
+const RUNS: usize = 50;
+/// Of a step, in seconds. `DIFFUSIVITY * STEP` square millimetres may be a quarter of one at most: beyond, errors grow.
+const STEP: f64 = 1.0 / (RUNS * STEPS) as f64;
+/// Of aluminium, in square millimetres a second.
+const DIFFUSIVITY: f64 = 97.0;
+/// Of the hot edge, in °C.
+const HOT: f64 = 100.0;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let output = std::env::args().nth(1).unwrap_or_else(|| "heat.png".to_owned());
+    let device = Device::open()?;
+    let mut pipeline = Conduct::new(&device)?;
+    let mut plate = PinnedBuf::zeroed(&device, POINTS * POINTS)?;
+    plate[..POINTS].fill(HOT as f32);
+    let mut next = PinnedBuf::zeroed(&device, POINTS * POINTS)?;
+
+    // A series knows nothing of steps and points. The largest errors are beside the hot edge's ends, where 100 °C meet 0 °C.
+    println!("   time      centre   by series   largest error   RMS error");
+    let (mut runs, mut off) = (0, 0.0_f64);
+    let mut pictures = Vec::new();
+    for seconds in [1, 2, 5, 20] {
+        while runs < seconds * RUNS {
+            pipeline.run(POINTS, POINTS, (DIFFUSIVITY * STEP) as f32, &plate, &mut next)?;
+            std::mem::swap(&mut plate, &mut next);
+            runs += 1;
+        }
+        let exact = exact(seconds as f64);
+        let centre = POINTS * (POINTS / 2) + POINTS / 2;
+        let errors = || plate.iter().zip(&exact).map(|(&got, &exact)| (f64::from(got) - exact).abs());
+        let largest = errors().fold(0.0, f64::max);
+        let rms = (errors().map(|error| error * error).sum::<f64>() / exact.len() as f64).sqrt();
+        let (got, expected) = (plate[centre], exact[centre]);
+        println!("{seconds:5} s {got:8.3} °C {expected:8.3} °C {largest:12.3} K {rms:9.3} K");
+        off = off.max(rms);
+        pictures.push(plate.to_vec());
+    }
+    painted(&pictures).save(&output)?;
+    println!("{} steps in {runs} runs, written to {output}", runs * STEPS);
+    if off < 0.05 { Ok(()) } else { Err("the plate is not as warm as it should be".into()) }
+}
+
+/// What the simulated device runs: the kernel, in Rust.
+#[allow(clippy::too_many_arguments, reason = "as many as the kernel has")]
+fn conduct_on_host(
+    _: Grid,
+    rows: u32,
+    columns: u32,
+    skip: u32,
+    first: i32,
+    height: u32,
+    number: f32,
+    u: &[f32],
+    v: &mut [f32],
+) {
+    let (rows, columns, skip) = (rows as usize, columns as usize, skip as usize);
+    for (v, row) in v.chunks_exact_mut(columns).take(rows).zip(skip..) {
+        let line = |row: usize| &u[row * columns..(row + 1) * columns];
+        v.copy_from_slice(line(row));
+        let place = i64::from(first) + row as i64;
+        if place > 0 && place + 1 < i64::from(height) && row > 0 && row + 1 < rows + 2 * skip {
+            let (above, here, below) = (line(row - 1), line(row), line(row + 1));
+            for c in 1..columns - 1 {
+                let around = (above[c] + below[c]) + (here[c - 1] + here[c + 1]);
+                v[c] = here[c] + number * (around - 4.0 * here[c]);
+            }
+        }
+    }
+}
+
+/// The temperatures of the plate's points after so many seconds, as a Fourier series: of what it comes to in the end, less what
+/// is still missing.
+fn exact(seconds: f64) -> Vec<f64> {
+    let along = |point: usize| point as f64 / (POINTS - 1) as f64;
+    // In units of the plate's edge, squared.
+    let time = DIFFUSIVITY * seconds / ((POINTS - 1) * (POINTS - 1)) as f64;
+    let mut plate = vec![0.0; POINTS * POINTS];
+    plate[..POINTS].fill(HOT);
+    for row in 1..POINTS - 1 {
+        let y = along(row);
+        for n in (1..1000).step_by(2).map(f64::from) {
+            // sinh(n pi (1 - y)) / sinh(n pi), of numbers that do not overflow.
+            let in_the_end =
+                ((-n * PI * y).exp() - (-n * PI * (2.0 - y)).exp()) / (1.0 - (-2.0 * n * PI).exp());
+            let missing = |m: f64| {
+                let waves = n * n + m * m;
+                2.0 * m / (PI * waves) * (m * PI * y).sin() * (-PI * PI * waves * time).exp()
+            };
+            // Later terms are less than f64 tells apart from 0.
+            let missing: f64 = (1..=100).map(f64::from).take_while(|_| n < 100.0).map(missing).sum();
+            let amplitude = 4.0 * HOT / (n * PI) * (in_the_end - missing);
+            for column in 1..POINTS - 1 {
+                plate[row * POINTS + column] += amplitude * (n * PI * along(column)).sin();
+            }
+        }
+    }
+    plate
+}
+
+/// The plates side by side, from dark blue (cold) to light yellow (hot), with a line every 10 °C.
+fn painted(plates: &[Vec<f32>]) -> RgbImage {
+    const GAP: u32 = 10;
+    const COLORS: [[f32; 3]; 6] = [
+        [13.0, 22.0, 66.0],
+        [74.0, 32.0, 130.0],
+        [165.0, 40.0, 118.0],
+        [226.0, 83.0, 68.0],
+        [249.0, 160.0, 46.0],
+        [255.0, 246.0, 178.0],
+    ];
+    let (side, count) = (4 * POINTS as u32, plates.len() as u32);
+    let mut picture = RgbImage::from_pixel(count * (side + GAP) - GAP, side, Rgb([255; 3]));
+    for (plate, left) in plates.iter().zip((0..).step_by((side + GAP) as usize)) {
+        // From 0 to 1, in which the crate scales.
+        let plate = ImageBuffer::from_fn(POINTS as u32, POINTS as u32, |x, y| {
+            Luma([plate[y as usize * POINTS + x as usize] / HOT as f32])
+        });
+        let plate = resize(&plate, side, side, FilterType::Triangle);
+        for (x, y, &Luma([warmth])) in plate.enumerate_pixels() {
+            let band = |x: u32, y: u32| (10.0 * plate[(x.min(side - 1), y.min(side - 1))][0]).floor();
+            let drawn = if band(x, y) != band(x + 1, y) || band(x, y) != band(x, y + 1) { 0.35 } else { 0.0 };
+            let ink = if warmth < 0.55 { 255.0 } else { 0.0 };
+            let place = warmth * (COLORS.len() - 1) as f32;
+            let below = (place as usize).min(COLORS.len() - 2);
+            let channel =
+                |i| COLORS[below][i] + (COLORS[below + 1][i] - COLORS[below][i]) * (place - below as f32);
+            let color = [0, 1, 2].map(|i| ((1.0 - drawn) * channel(i) + drawn * ink).round() as u8);
+            picture.put_pixel(left + x, y, Rgb(color));
+        }
+    }
+    picture
+}

@@ -1,0 +1,146 @@
+//! A folder of photographs in, their edges out as PNGs: decoding, the device and encoding are at work at the same time.
+//!
+//! ```text
+//! cargo run --release --example image_batch [photographs [edges]]
+//! ```
+//!
+//! Both are folders; the second is made if it is not there. Edges are Sobel's of the photograph's luma, after a Gaussian blur
+//! that keeps the grain of the picture from being edges.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use image::{ColorType, GrayImage};
+use thalweg::prelude::*;
+use thalweg_kernels::{blur_columns_u8, blur_rows_u8, gaussian, grayscale, luma, sobel_u8};
+
+stream_pipeline! {
+    /// An item is a photograph, since a blur looks in all directions, and as far as its border. All of one run have one size.
+    pipeline Edges {
+        param rows: u32;
+        param columns: u32;
+        resident weights: [f32];
+        input photographs: [u8; 3 * (rows * columns) as usize];
+        output edges: [u8; (rows * columns) as usize];
+        device gray: [u8; (rows * columns) as usize];
+        device half_blurred: [f32; (rows * columns) as usize];
+        device blurred: [u8; (rows * columns) as usize];
+        device d_edges: [u8; (rows * columns) as usize];
+
+        // A photograph has work for the whole device. With more of them in a chunk, it would wait for all to be decoded.
+        chunk c = 1;
+
+        stage load { copy photographs -> rgb; }
+        stage blur {
+            grayscale<<<blocks((rows * columns) as usize, 256), 256>>>(rows * columns, &rgb, out gray);
+            blur_rows_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
+                c.len as u32, rows, columns, RADIUS, &weights, &gray, out half_blurred);
+            blur_columns_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
+                c.len as u32, rows, columns, RADIUS, &weights, &half_blurred, out blurred);
+        }
+        stage find {
+            sobel_u8<<<(blocks(columns as usize, 32), blocks(rows as usize, 8)), (32, 8)>>>(
+                c.len as u32, rows, columns, &blurred, out d_edges);
+        }
+        stage store { copy d_edges -> edges; }
+    }
+}
+
+/// Of the blur, in pixels: a radius of three deviations leaves next to nothing of the bell out.
+const SIGMA: f32 = 1.4;
+const RADIUS: u32 = 4;
+/// From here on the table counts a pixel as one of an edge.
+const STEEP: u8 = 64;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let photographs = arguments.next();
+    let photographs =
+        photographs.as_deref().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/data/photographs"));
+    let output = PathBuf::from(arguments.next().unwrap_or_else(|| "edges".to_owned()));
+    fs::create_dir_all(&output)?;
+
+    // Photographs of different sizes have buffers of different sizes. A camera's have two sizes or so: it suffices to put those
+    // of one size together, which reads no more than the head of each file.
+    let mut sizes = BTreeMap::<(u32, u32), Vec<PathBuf>>::new();
+    for entry in fs::read_dir(photographs)? {
+        let path = entry?.path();
+        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        if extension.is_some_and(|extension| ["png", "jpg", "jpeg"].iter().any(|known| extension == *known)) {
+            sizes.entry(image::image_dimensions(&path)?).or_default().push(path);
+        }
+    }
+
+    let device = Device::open()?;
+    let mut pipeline = Edges::new(&device)?;
+    let weights = gaussian(RADIUS, SIGMA);
+    println!("photograph            columns     rows  steep pixels  wrong pixels");
+    let mut all_wrong = 0;
+    for (&(columns, rows), photographs) in &mut sizes {
+        photographs.sort();
+        // Both are called on threads of their own, while the device has another photograph.
+        let decoded = source::from_fn(|c, slot: &mut [u8]| {
+            let Some(photograph) = photographs.get(c.start) else { return Ok(0) };
+            let pixels = image::open(photograph).map_err(io::Error::other)?.into_rgb8();
+            slot.copy_from_slice(&pixels);
+            Ok(slot.len())
+        });
+        let encoded = sink::for_each(|c, edges: &[u8]| {
+            let png = png_of(&photographs[c.start], &output);
+            image::save_buffer(png, edges, columns, rows, ColorType::L8).map_err(io::Error::other)
+        });
+        pipeline.run(rows, columns, &weights, decoded, encoded)?;
+
+        for photograph in &*photographs {
+            let edges = image::open(png_of(photograph, &output))?.into_luma8();
+            let expected = expected(photograph, &weights)?;
+            let wrong = edges.iter().zip(expected.iter()).filter(|(got, expected)| got != expected).count();
+            let steep = edges.iter().filter(|&&edge| edge >= STEEP).count();
+            let name = photograph.file_name().unwrap_or_default().to_string_lossy();
+            let share = 100.0 * steep as f64 / edges.len() as f64;
+            println!("{name:20} {columns:8} {rows:8} {share:11.1} % {wrong:13}");
+            all_wrong += wrong;
+        }
+    }
+    let (count, runs) = (sizes.values().map(Vec::len).sum::<usize>(), sizes.len());
+    println!("{count} photographs in {runs} runs, the edges in {}", output.display());
+    if all_wrong == 0 { Ok(()) } else { Err("pixels differ from the plain loop's".into()) }
+}
+
+/// Where the edges of a photograph go. The name is kept whole: a `cat.jpg` and a `cat.png` may both be there.
+fn png_of(photograph: &Path, folder: &Path) -> PathBuf {
+    let mut name = photograph.file_name().unwrap_or_default().to_owned();
+    name.push(".png");
+    folder.join(name)
+}
+
+/// The edges by plain loops over the pixels.
+fn expected(photograph: &Path, weights: &[f32]) -> Result<GrayImage, Box<dyn Error>> {
+    let rgb = image::open(photograph)?.into_rgb8();
+    let (columns, rows) = rgb.dimensions();
+    // Beyond the border is the border's own pixel.
+    let near =
+        |at: u32, offset: u32, back: u32, length: u32| (at + offset).saturating_sub(back).min(length - 1);
+    let weighted = |values: &mut dyn Iterator<Item = f32>| {
+        values.zip(weights).fold(0.0, |sum, (value, weight)| sum + weight * value)
+    };
+    let taps = 0..=2 * RADIUS;
+    let gray = GrayImage::from_fn(columns, rows, |x, y| [luma(rgb[(x, y)].0)].into());
+    let blurred = GrayImage::from_fn(columns, rows, |x, y| {
+        let along_row = |y| {
+            let pixel = |j| gray[(near(x, j, RADIUS, columns), y)][0].into();
+            weighted(&mut taps.clone().map(pixel))
+        };
+        let sum = weighted(&mut taps.clone().map(|j| along_row(near(y, j, RADIUS, rows))));
+        [sum.round_ties_even() as u8].into()
+    });
+    Ok(GrayImage::from_fn(columns, rows, |x, y| {
+        let at = |i, j| f32::from(blurred[(near(x, i, 1, columns), near(y, j, 1, rows))][0]);
+        let dx = at(2, 0) + 2.0 * at(2, 1) + at(2, 2) - at(0, 0) - 2.0 * at(0, 1) - at(0, 2);
+        let dy = at(0, 2) + 2.0 * at(1, 2) + at(2, 2) - at(0, 0) - 2.0 * at(1, 0) - at(2, 0);
+        [dx.hypot(dy).round_ties_even() as u8].into()
+    }))
+}
