@@ -232,3 +232,8 @@ fn arguments_that_are_no_numbers_are_refused() {
     let text = r#"Error: "so large a matrix has no address""#.to_owned();
     assert_eq!(ended("out_of_core_gemm", &["99999999999"]), (Some(1), text));
 }
+
+#[test]
+fn saxpy_expanded() {
+    check("saxpy-expanded", &[]);
+}
