@@ -237,3 +237,11 @@ fn arguments_that_are_no_numbers_are_refused() {
 fn saxpy_expanded() {
     check("saxpy-expanded", &[]);
 }
+
+#[test]
+fn histogram() {
+    check("histogram", &[]);
+    // A file that is no picture.
+    let (code, text) = ended("histogram", &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    assert!(code == Some(1) && text.starts_with("Error: "), "{text}");
+}
