@@ -245,3 +245,8 @@ fn histogram() {
     let (code, text) = ended("histogram", &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
     assert!(code == Some(1) && text.starts_with("Error: "), "{text}");
 }
+
+#[test]
+fn tokens() {
+    check("tokens", &[]);
+}
