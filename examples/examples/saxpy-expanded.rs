@@ -30,7 +30,7 @@ use thalweg::{Event, Stream};
 /// The program that this one stands beside, for its pipeline's results.
 #[path = "saxpy.rs"]
 #[allow(dead_code, reason = "its `main` is the other example's")]
-mod with_the_macro;
+pub mod with_the_macro;
 
 /// The kernel: here the two programs are the same.
 #[kernels("saxpy.cu")]

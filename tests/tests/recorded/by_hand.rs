@@ -7,9 +7,7 @@ use thalweg::prelude::*;
 #[path = "../../../examples/examples/saxpy-expanded.rs"]
 #[allow(dead_code, reason = "its `main` is the example's")]
 mod expanded;
-#[path = "../../../examples/examples/saxpy.rs"]
-#[allow(dead_code, reason = "its `main` is the example's")]
-mod saxpy;
+use expanded::with_the_macro::Saxpy;
 
 const BY_HAND: &str = "THALWEG_BY_HAND";
 
@@ -24,8 +22,7 @@ fn either(device: &Device) {
             by_hand.run(3.0, &x, &mut y).expect("a run");
         }
     } else {
-        let mut pipeline =
-            saxpy::Saxpy::options(device).chunk(expanded::CHUNK).build().expect("the pipeline");
+        let mut pipeline = Saxpy::options(device).chunk(expanded::CHUNK).build().expect("the pipeline");
         for _ in 0..2 {
             pipeline.run(3.0, &x, &mut y).expect("a run");
         }
