@@ -171,7 +171,7 @@ impl ByHand {
     }
 }
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::open()?;
     let x: Vec<f32> = (0..1_000_000).map(|i| (i % 1009) as f32 / 7.0).collect();
     let x = PinnedBuf::from_slice(&device, &x)?;
