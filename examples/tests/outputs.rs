@@ -306,3 +306,21 @@ fn frames() {
     assert_eq!([0, 3].map(changes), [0, 0]);
     assert!(0 < changes(1) && changes(1) < changes(2));
 }
+
+#[test]
+fn saxpy_expanded() {
+    check("saxpy-expanded", &[]);
+}
+
+#[test]
+fn histogram() {
+    check("histogram", &[]);
+    // A file that is no picture.
+    let (code, text) = ended("histogram", &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")]);
+    assert!(code == Some(1) && text.starts_with("Error: "), "{text}");
+}
+
+#[test]
+fn tokens() {
+    check("tokens", &[]);
+}

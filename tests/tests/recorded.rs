@@ -1,5 +1,7 @@
 //! The exact driver calls of whole pipelines, without a GPU: a stub of CUDA's libraries writes them down.
 
+#[path = "recorded/by_hand.rs"]
+mod by_hand;
 #[path = "recorded/graphs.rs"]
 mod graphs;
 #[path = "recorded/repeated.rs"]
