@@ -39,6 +39,7 @@ unsafe extern "CUDA" {
     );
 }
 
+// ANCHOR: pipeline
 stream_pipeline! {
     /// Columns of options in, rows of results out.
     pipeline Value {
@@ -71,6 +72,7 @@ stream_pipeline! {
         stage store { copy d_values -> values; }
     }
 }
+// ANCHOR_END: pipeline
 
 /// The columns of the options, and those of the results.
 const TERMS: [&str; 7] = ["sign", "spot", "strike", "years", "rate", "dividend", "volatility"];

@@ -33,6 +33,7 @@ unsafe extern "CUDA" {
     );
 }
 
+// ANCHOR: pipeline
 stream_pipeline! {
     /// `STEPS` steps. An item is a row of the plate.
     pipeline Conduct {
@@ -65,6 +66,7 @@ stream_pipeline! {
         stage store { copy u -> after; }
     }
 }
+// ANCHOR_END: pipeline
 
 /// Steps of one run, an odd number.
 const STEPS: usize = 9;

@@ -103,6 +103,7 @@ impl ByHand {
         })
     }
 
+    // ANCHOR: run
     /// `y <- a * x + y`, chunk by chunk.
     ///
     /// # Panics
@@ -169,6 +170,7 @@ impl ByHand {
         math.synchronize()?;
         down.synchronize()
     }
+    // ANCHOR_END: run
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -29,6 +29,7 @@ unsafe extern "CUDA" {
 const HALO: usize = 4;
 const HOPS: usize = 2 * HALO + 1;
 
+// ANCHOR: pipeline
 stream_pipeline! {
     /// Each item is `hop` samples. Chunks see their neighbours' samples too, so that frames go on across their borders.
     pipeline Spectrogram {
@@ -54,6 +55,7 @@ stream_pipeline! {
         stage store { copy d_decibels -> decibels; }
     }
 }
+// ANCHOR_END: pipeline
 
 fn cut_frames_on_host(
     thread: Thread,

@@ -38,6 +38,7 @@ const LENGTH: usize = 16;
 /// Numbers of an embedding.
 const WIDTH: usize = 128;
 
+// ANCHOR: pipeline
 stream_pipeline! {
     /// The mean embedding of each passage.
     pipeline Passages {
@@ -61,6 +62,7 @@ stream_pipeline! {
         stage store { copy d_means -> means; }
     }
 }
+// ANCHOR_END: pipeline
 
 /// *Alice's Adventures in Wonderland* (see `data/README.md`): numbers of 32 bits, in the byte order of most machines, and the
 /// pieces of text that they stand for, one a line.

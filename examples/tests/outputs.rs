@@ -43,6 +43,38 @@ fn check(example: &str, arguments: &[&str]) {
     assert_eq!(stable, expected, "BLESS=1 records {} anew", recorded.display());
 }
 
+/// The picture that an example has written, and that the book shows.
+fn shown(written: &Path, name: &str) {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::copy(written, &recorded).expect("the picture is copied");
+    }
+    let [written, recorded] =
+        [written, &recorded].map(|path| image::open(path).expect("a picture").into_rgb8());
+    assert_eq!(written.dimensions(), recorded.dimensions());
+    // Colours are rounded: the last bit of a logarithm may change one a little.
+    let differ = written.iter().zip(recorded.iter()).filter(|(a, b)| a.abs_diff(**b) > 3).count();
+    assert_eq!(differ, 0, "BLESS=1 copies {name} anew");
+}
+
+/// The book and the README tell of every example.
+#[test]
+fn each_is_listed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(folder.join(path)).expect("a text");
+    let (readme, page) = (read("../README.md"), read("../book/src/examples.md"));
+    let entries = std::fs::read_dir(folder.join("examples")).expect("the examples");
+    let files = entries.map(|entry| entry.expect("an example").path());
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        assert!(page.contains(&format!("\n| `{name}` |")), "the book's page has no `{name}`");
+        assert!(
+            readme.contains(&format!("[`{name}`](examples/examples/{name}.rs)")),
+            "the README has no `{name}`"
+        );
+    }
+}
+
 fn stable(line: &str) -> String {
     if line.ends_with(VOLATILE) { format!("  … {VOLATILE}") } else { line.to_owned() }
 }
@@ -250,6 +282,7 @@ fn spectrogram() {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("spectrogram.png");
     let sound = concat!(env!("CARGO_MANIFEST_DIR"), "/data/guitar_slide.wav");
     check("spectrogram", &[sound, output.to_str().expect("a path in UTF-8")]);
+    shown(&output, "spectrogram.png");
     let picture = image::open(output).expect("the picture").into_rgb8();
     // A hop of 64 samples is a column, a bin of 13.9 Hz a row, and the margins have 8 pixels.
     assert_eq!(picture.dimensions(), (541 + 8, 289 + 8));
@@ -282,6 +315,7 @@ fn image_batch() {
 fn heat() {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("heat.png");
     check("heat", &[output.to_str().expect("a path in UTF-8")]);
+    shown(&output, "heat.png");
     let picture = image::open(output).expect("the picture").into_rgb8();
     assert_eq!(picture.dimensions(), (4 * 324 + 3 * 10, 324));
     // In each of the four plates it is the colder the farther from the edge, until nothing has arrived there.
