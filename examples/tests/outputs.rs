@@ -96,6 +96,12 @@ fn saxpy() {
         let block = format!("```{language}\n{}```\n", read(file));
         assert!(readme.contains(&block), "the README shows another {file}");
     }
+    // The crate's own page begins as the README does. A picture beside the README is none there.
+    let screen = readme.split_once("# Thalweg\n\n").expect("a title").1;
+    let screen = screen.split_once("## Try it").expect("what to try").0;
+    let screen: Vec<_> = screen.split("\n\n").filter(|paragraph| !paragraph.starts_with("![")).collect();
+    assert_eq!(read("../runtime/src/first-screen.md"), screen.join("\n\n"), "the crate's page is another");
+    assert_eq!(read("../runtime/src/saxpy.cu"), read("examples/saxpy.cu"), "its kernel, too");
     check("saxpy", &[]);
 }
 

@@ -1,44 +1,7 @@
-//! CUDA stream pipelines that are proved race-free at compile time, on a GPU or on a simulated device.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("first-screen.md")]
 //!
-//! A pipeline says what is copied and computed for one chunk of the data, and on which streams. The macro proves that no
-//! two operations race, and writes the loop: streams, asynchronous copies, launches, and the smallest set of events that
-//! orders them.
-//!
-//! ```
-//! use thalweg::prelude::*;
-//! use thalweg_kernels::saxpy;
-//!
-//! stream_pipeline! {
-//!     /// `y <- a * x + y`, chunk by chunk.
-//!     pub pipeline Saxpy {
-//!         param a: f32;
-//!         input x: [f32];
-//!         inout y: [f32];
-//!
-//!         chunk c = auto;
-//!         depth = 3;
-//!
-//!         stream up: high;
-//!         stream math;
-//!         stream down: low;
-//!
-//!         stage load  on up   { copy x -> dx;  copy y -> dy; }
-//!         stage axpy  on math { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
-//!         stage store on down { copy dy -> y; }
-//!     }
-//! }
-//!
-//! fn main() -> Result<()> {
-//!     let device = Device::open()?;        // the first CUDA GPU, else the simulated device
-//!     let mut saxpy = Saxpy::new(&device)?;
-//!     let (x, mut y) = (vec![1.0; 5000], vec![2.0; 5000]);
-//!     let report = saxpy.run(3.0, &x, &mut y)?;
-//!     assert_eq!(y, [5.0; 5000]);
-//!     println!("{report}");
-//!     println!("{}", Saxpy::PLAN);         // every operation, every event, and why
-//!     Ok(())
-//! }
-//! ```
+//! # Where to look
 //!
 //! | to | see |
 //! | --- | --- |
