@@ -13,8 +13,9 @@ mod c10_concurrent_kernels;
 mod c11_functions;
 mod c12_models;
 mod c13_beside_others;
-mod c14_graphs;
-mod c15_why_not;
+mod c14_libraries;
+mod c15_graphs;
+mod c16_why_not;
 mod kernel;
 
 use std::fmt;

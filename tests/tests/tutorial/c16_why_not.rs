@@ -46,22 +46,22 @@ fn each_reason_is_named() -> Result<()> {
     let (x, mut z) = (pinned_samples(&device)?, PinnedBuf::zeroed(&device, LEN)?);
 
     let timeline = OneStream::new(&device)?.profile(GAIN, OFFSET, &x, &mut z)?;
-    finds(&timeline, Cause::OneStream, "15-one-stream.txt");
+    finds(&timeline, Cause::OneStream, "16-one-stream.txt");
 
     let timeline = Adjust::options(&device).depth(1).build()?.profile(GAIN, OFFSET, &x, &mut z)?;
-    finds(&timeline, Cause::DepthTooSmall, "15-depth.txt");
+    finds(&timeline, Cause::DepthTooSmall, "16-depth.txt");
 
     let timeline = Adjust::options(&device).chunk(4 << 10).build()?.predict(GAIN, OFFSET, &x, &mut z)?;
-    finds(&timeline, Cause::ChunkTooSmall, "15-small.txt");
+    finds(&timeline, Cause::ChunkTooSmall, "16-small.txt");
 
     let timeline = Adjust::options(&device).chunk(LEN / 2).build()?.profile(GAIN, OFFSET, &x, &mut z)?;
-    finds(&timeline, Cause::ChunkTooLarge, "15-large.txt");
+    finds(&timeline, Cause::ChunkTooLarge, "16-large.txt");
 
     let timeline = OneForAll::new(&device)?.profile(GAIN, OFFSET, &x, &mut z)?;
-    finds(&timeline, Cause::KernelTooSmall, "15-kernel.txt");
+    finds(&timeline, Cause::KernelTooSmall, "16-kernel.txt");
 
     let (x, mut z) = (samples(LEN), vec![0.0; LEN]);
     let timeline = Adjust::new(&device)?.profile(GAIN, OFFSET, &x, &mut z)?;
-    check("15-pageable.txt", &diagnosis(&timeline));
+    check("16-pageable.txt", &diagnosis(&timeline));
     Ok(())
 }

@@ -63,7 +63,7 @@ fn a_graph_is_one_call() -> Result<()> {
         let [host, all] = frames(&device, as_graph)?.map(Us);
         writeln!(text, "{name:<22} {host:>12} {all:>12}").expect("a string");
     }
-    check("14-frames.txt", &text);
+    check("15-frames.txt", &text);
     Ok(())
 }
 
@@ -83,6 +83,6 @@ fn a_pipeline_in_graph_mode() -> Result<()> {
     }
     // ANCHOR_END: modes
     assert_adjusted(&z);
-    check("14-modes.txt", &text);
+    check("15-modes.txt", &text);
     Ok(())
 }
