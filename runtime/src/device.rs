@@ -39,7 +39,8 @@ impl Drop for Device {
 impl Device {
     /// The first CUDA GPU, or the simulated device where there is no CUDA driver or no GPU.
     ///
-    /// The environment variable `THALWEG_DEVICE` overrides it: `sim`, or `cuda:N` for GPU `N`.
+    /// The environment variable `THALWEG_DEVICE` overrides it: `sim`, `cuda` for the first GPU, or `cuda:N` for GPU `N`. `auto`,
+    /// or an empty value, is as if it were not set; spaces around it do not count.
     ///
     /// # Errors
     /// `THALWEG_DEVICE` names no device or one that does not exist; a GPU is there but cannot be used, or

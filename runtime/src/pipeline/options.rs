@@ -89,9 +89,9 @@ impl<P: Build> Options<P> {
     /// make the run longer: then it times a few chunks that follow each other, the first ones and some once each slot is in use again,
     /// and more of them as long as no more than 1 % of the run's time goes into it (0.2 % with `mapped` memory, where it is not the
     /// host that is held up). The spans of the others are worked out from these, and [`Span::estimated`](crate::Span::estimated). On the
-    /// simulated device every chunk is timed.
+    /// simulated device, and with `THALWEG_SYNC=1`, nobody waits, and every chunk is timed.
     ///
-    /// This says how much it may be, whatever the run is like: 1 times every chunk, 0 those few.
+    /// This says how much it may be, whatever the run and the device are like: 1 times every chunk, 0 those few.
     pub fn profile_share(mut self, share: f64) -> Self {
         self.profile_share = Some(share);
         self
@@ -152,7 +152,8 @@ impl<P: Build> Options<P> {
     /// arguments of a run.
     ///
     /// # Errors
-    /// The chunk or the depth is 0; device memory does not suffice; a kernel does not compile or is not in its source.
+    /// The chunk or the depth is 0, or the depth is more than 1,024; device memory or the budget does not suffice; a kernel does not
+    /// compile, is not in its source, or has no host body for the simulated device.
     pub fn build(self) -> Result<P> {
         let built = P::build(Settings {
             device: &self.device,

@@ -160,6 +160,19 @@ fn every_block_is_included_from_what_is_compiled_or_recorded() {
     assert!(included > 400, "{included} includes");
 }
 
+/// What the page on the prelude lists.
+#[test]
+fn the_page_on_the_prelude_has_all_of_it() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("a text");
+    let (prelude, page) = (read("runtime/src/prelude.rs"), read("book/src/reference.md"));
+    let names = prelude.split_once("pub use crate::{").expect("it re-exports").1;
+    let names = names.split_once('}').expect("the list ends").0.split(',').map(str::trim);
+    let names: Vec<_> = names.filter(|name| !name.is_empty()).map(|name| format!("`{name}`")).collect();
+    let listed = page.split_once("## The prelude").expect("a heading").1;
+    let missing: Vec<_> = names.iter().filter(|name| !listed.contains(name.as_str())).collect();
+    assert!(names.len() > 20 && missing.is_empty(), "{missing:?}");
+}
+
 /// Nothing that a page once showed is kept, and nothing recorded goes unseen.
 #[test]
 fn everything_beside_the_pages_is_on_one() {

@@ -6,7 +6,9 @@
 mod blocks;
 mod expanded;
 mod links;
+mod running_total;
 mod shown;
+mod sources;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -3,6 +3,7 @@
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 use thalweg_tests::book::{in_listing, recorded};
+use thalweg_tests::kernels::plus_one;
 
 // ANCHOR: exhausted
 use thalweg::GIB;
@@ -37,14 +38,15 @@ use thalweg::bytemuck::{Pod, Zeroable};
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[bytemuck(crate = "thalweg::bytemuck")]
-struct Particle {
-    position: [f32; 3],
-    mass: f32,
+pub struct Particle {
+    pub position: [f32; 3],
+    pub mass: f32,
 }
 // ANCHOR_END: particle
 
 stream_pipeline! {
-    pipeline Through {
+    /// Particles, through the device and back.
+    pub pipeline Through {
         input x: [Particle];
         output y: [Particle];
         chunk c = 3;
@@ -58,5 +60,30 @@ fn items_may_be_structs() -> Result<()> {
     let mut y = vec![Particle::zeroed(); x.len()];
     Through::new(&Device::simulated(Spec::h200()))?.run(&x, &mut y)?;
     assert!(x.iter().zip(&y).all(|(x, y)| x.position == y.position && x.mass == y.mass));
+    Ok(())
+}
+
+stream_pipeline! {
+    /// Eight of ten items of each chunk are written.
+    pipeline TooFew {
+        input x: [f32];
+        output y: [f32];
+        device dy: [f32];
+        chunk c = 10;
+        depth = 2;
+        stage load { copy x -> dx; }
+        stage add { plus_one<<<2, 4>>>(c.len as u32, &dx, out dy); }
+        stage store { copy dy -> y; }
+    }
+}
+
+/// As the page on devices says.
+#[test]
+fn a_grid_that_is_too_small_shows() -> Result<()> {
+    let mut y = [0.0; 40];
+    TooFew::new(&Device::simulated(Spec::h200()))?.run(&[1.0; 40], &mut y)?;
+    for (i, y) in y.iter().enumerate() {
+        assert!(if i % 10 < 8 { *y == 2.0 } else { y.is_nan() }, "{i}: {y}");
+    }
     Ok(())
 }

@@ -32,8 +32,10 @@ stream_pipeline! {
 
         stage load on up { copy x -> v; }
         stage compute on math {
-            adjust<<<blocks(CHANNELS * c.len, 256), 256>>>((CHANNELS * c.len) as u32, gain, offset, &mut v);
-            call cublas::gemm_out(Gemm::new(c.len, MIXED, CHANNELS), 1.0, &v, &mix, out mixed);
+            adjust<<<blocks(CHANNELS * c.len, 256), 256>>>(
+                (CHANNELS * c.len) as u32, gain, offset, &mut v);
+            call cublas::gemm_out(
+                Gemm::new(c.len, MIXED, CHANNELS), 1.0, &v, &mix, out mixed);
         }
         stage store on down { copy mixed -> z; }
     }
@@ -43,7 +45,8 @@ stream_pipeline! {
 // ANCHOR: run
 /// The left ear hears the first channels louder, the right ear the last ones.
 fn stereo(device: &Device, x: &PinnedBuf<f32>, z: &mut PinnedBuf<f32>) -> Result<()> {
-    let mix: Vec<f32> = (0..CHANNELS).flat_map(|k| [(CHANNELS - k) as f32, (k + 1) as f32]).collect();
+    let gains = |channel| [(CHANNELS - channel) as f32, (channel + 1) as f32];
+    let mix: Vec<f32> = (0..CHANNELS).flat_map(gains).collect();
     Mix::new(device)?.run(GAIN, OFFSET, x, &mix, z)?;
     Ok(())
 }
