@@ -16,6 +16,7 @@ mod c13_beside_others;
 mod c14_graphs;
 mod c15_why_not;
 mod kernel;
+mod pictures;
 
 use std::fmt;
 use std::time::Duration;
