@@ -1,6 +1,8 @@
 //! Virtual time: the same in every run, and shorter where streams overlap.
 
 use thalweg::prelude::*;
+use thalweg::streams::Priority;
+use thalweg::{Event, Stream};
 use thalweg_tests::kernels::double_all;
 
 stream_pipeline! {
@@ -34,6 +36,30 @@ fn virtual_time_is_the_same_in_every_run() -> Result<()> {
         Ok([pipeline.run(&mut y)?.time, pipeline.run(&mut y)?.time])
     };
     assert_eq!(time()?, time()?);
+    Ok(())
+}
+
+/// Priorities are the kernels': "stream priorities have no effect on host-to-device and device-to-host memory operations", says
+/// the reference of `cuStreamCreateWithPriority`.
+#[test]
+fn copies_come_in_the_order_of_their_calls() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let x = PinnedBuf::zeroed(&device, LEN)?;
+    let mut ends = Vec::new();
+    for priority in [Priority::Default, Priority::Low, Priority::High] {
+        let (stream, end) = (Stream::with_priority(&device, priority)?, Event::with_timing(&device)?);
+        let dx = DeviceBuf::<f32>::zeroed(&device, LEN)?;
+        ends.push((stream, end, dx));
+    }
+    let (clock, start) = (Stream::new(&device)?, Event::with_timing(&device)?);
+    clock.record(&start)?;
+    for (stream, end, dx) in &mut ends {
+        stream.upload(&x, dx)?;
+        stream.record(end)?;
+    }
+    device.synchronize()?;
+    let times = ends.iter().map(|(_, end, _)| start.elapsed(end)).collect::<Result<Vec<_>>>()?;
+    assert!(times.is_sorted(), "{times:?}");
     Ok(())
 }
 

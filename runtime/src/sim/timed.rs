@@ -41,11 +41,13 @@ impl Machine {
         self.advance()
     }
 
-    /// The stream whose work is to start now: the most urgent, and of those the one that was enqueued first.
+    /// The stream whose work is to start now: of kernels the most urgent, and else what was enqueued first. CUDA's priorities have
+    /// no effect on copies (`cuStreamCreateWithPriority`).
     fn next_to_start(&self) -> Option<u64> {
         let candidates = self.streams.iter().filter_map(|(handle, stream)| {
             let (command, work) = stream.ready(self.now)?;
-            self.has_room(work.engine).then_some((stream.priority, command.sequence, handle))
+            let priority = if work.engine == Engine::Compute { stream.priority } else { 0 };
+            self.has_room(work.engine).then_some((priority, command.sequence, handle))
         });
         candidates.min().map(|(_, _, handle)| handle)
     }

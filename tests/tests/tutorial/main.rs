@@ -17,6 +17,7 @@ mod c14_libraries;
 mod c15_graphs;
 mod c16_why_not;
 mod kernel;
+mod pictures;
 
 use std::fmt;
 use std::time::Duration;

@@ -20,7 +20,7 @@ use std::time::Duration;
 use enqueued::{Enqueued, Lane, Pending, Recorded, Untimed};
 pub(super) use sampling::{Sampling, share};
 pub(super) use stamp::Clockwork;
-use stamp::Stamp;
+use stamp::{Stamp, was_busy};
 
 use super::observed::{Observed, way};
 use super::queue::{Numbered, What};
@@ -37,9 +37,6 @@ const KEPT: usize = 1 << 12;
 
 /// After something else a shared observer needs so long to see what is there already.
 const SEEN: Nanos = 10e3;
-
-/// What is closer together than this may be the same moment.
-const SOON: Nanos = 3e3;
 
 /// Times what a run enqueues.
 pub(super) struct Profiler {
@@ -343,9 +340,11 @@ impl Profiler {
             }
             None => None,
         };
-        if end <= floor + SOON || before.is_some_and(|before| end <= before + SEEN) {
+        let began = start.max(last);
+        let expected = began..began + self.alone(what);
+        if was_busy(end, floor, &expected) || before.is_some_and(|before| end <= before + SEEN) {
             // The stream that noted it was busy until then: it was earlier, or just then.
-            end = end.min(start.max(last) + self.alone(what));
+            end = end.min(expected.end);
             stamp.at.set(Some(end));
         }
         if let Some(group) = group {

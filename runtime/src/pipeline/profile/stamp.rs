@@ -1,6 +1,7 @@
 //! [`Stamp`]: an event that tells the time, and [`Clockwork`]: what is kept of them from run to run.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::{Rc, Weak};
 
 use crate::device::Device;
@@ -57,5 +58,38 @@ impl Clockwork {
             self.mark = Some(Event::new(device)?);
         }
         Ok(())
+    }
+}
+
+/// What is closer together than this may be the same moment.
+const SOON: Nanos = 3e3;
+
+/// Now and then a stream takes so long to see what is there already.
+const LATE: Nanos = 10e3;
+
+/// Whether a stream that noted the end of a copy was busy with something else until then, which was over at `floor`, and so noted it
+/// late. `expected` is when the copy would have been if it had taken as long as it does by itself.
+pub(super) fn was_busy(noted: Nanos, floor: Nanos, expected: &Range<Nanos>) -> bool {
+    let overdue = expected.end + (expected.end - expected.start) < floor;
+    noted <= floor + if overdue { LATE } else { SOON }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::was_busy;
+
+    /// A copy of 40 us at 100 us, beside a kernel that is over at 500 us.
+    #[test]
+    fn a_copy_that_was_over_long_before_is_noted_late() {
+        assert!(was_busy(502e3, 500e3, &(100e3..140e3)));
+        assert!(was_busy(505e3, 500e3, &(100e3..140e3)), "the stream took a little longer to see it");
+        assert!(!was_busy(520e3, 500e3, &(100e3..140e3)), "the copy itself took until then");
+    }
+
+    /// One that may well have taken until just after the kernel was over.
+    #[test]
+    fn a_copy_that_ends_beside_a_kernel_is_noted_in_time() {
+        assert!(!was_busy(505e3, 500e3, &(455e3..495e3)));
+        assert!(was_busy(501e3, 500e3, &(455e3..495e3)));
     }
 }
