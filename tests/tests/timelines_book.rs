@@ -1,5 +1,7 @@
 //! The book's page on timelines: its code, and what it prints on the simulated device. `BLESS=1` writes that anew.
 
+use std::path::Path;
+
 use thalweg::Timeline;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
@@ -67,6 +69,15 @@ fn a_comparison() -> Result<()> {
     Ok(())
 }
 
+// ANCHOR: pictures
+fn write(predicted: &Timeline, measured: &Timeline, folder: &Path) -> std::io::Result<()> {
+    let both = predicted.svg_with(measured); // one above the other
+    std::fs::write(folder.join("saxpy.svg"), both)?;
+    std::fs::write(folder.join("saxpy.png"), measured.png())?; // one alone; needs the feature `png`
+    std::fs::write(folder.join("saxpy.json"), measured.trace()) // for ui.perfetto.dev
+}
+// ANCHOR_END: pictures
+
 #[test]
 fn pictures() -> Result<()> {
     let device = Device::simulated(Spec::h200());
@@ -74,18 +85,9 @@ fn pictures() -> Result<()> {
     let mut saxpy = Saxpy::new(&device)?;
     let [predicted, measured] = both(&mut saxpy, &x, &mut y)?;
     let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name);
-    let write = || -> std::io::Result<()> {
-        // ANCHOR: pictures
-        std::fs::write(path("saxpy.svg"), predicted.svg_with(&measured))?; // one above the other
-        std::fs::write(path("saxpy.png"), predicted.png_with(&measured))?; // needs the feature `png`
-        std::fs::write(path("saxpy.json"), measured.trace())?; // for ui.perfetto.dev
-        // ANCHOR_END: pictures
-        Ok(())
-    };
-    write().expect("files");
+    write(&predicted, &measured, folder.path()).expect("files");
     for name in ["saxpy.svg", "saxpy.png", "saxpy.json"] {
-        assert!(std::fs::metadata(path(name)).expect("it was written").len() > 1000, "{name}");
+        assert!(std::fs::metadata(folder.path().join(name)).expect("it was written").len() > 1000, "{name}");
     }
     Ok(())
 }
