@@ -66,6 +66,22 @@ void launched_twice(unsigned grid, unsigned block, unsigned n, float* v) {
     // ANCHOR_END: null
 }
 
+/// How long one launch takes, in milliseconds.
+cudaError_t timed(unsigned n, float* v, cudaStream_t stream, float* milliseconds) {
+    // ANCHOR: timed
+    cudaEvent_t start, stop;
+    TRY(cudaEventCreate(&start));
+    TRY(cudaEventCreate(&stop));
+    TRY(cudaEventRecord(start, stream));
+    adjust<<<(n + 255) / 256, 256, 0, stream>>>(n, 2.0f, 1.0f, v);
+    TRY(cudaEventRecord(stop, stream));
+    TRY(cudaEventSynchronize(stop));  // the host waits: before, there is no time to ask for
+    TRY(cudaEventElapsedTime(milliseconds, start, stop));
+    // ANCHOR_END: timed
+    TRY(cudaEventDestroy(start));
+    return cudaEventDestroy(stop);
+}
+
 /// Compares with what the CPU computes.
 bool all_are(const float* z, size_t len, float gain, float offset) {
     for (size_t i = 0; i < len; i++)
@@ -93,5 +109,8 @@ int main() {
     launched_twice(100, 256, len, v);
     if (cudaMemcpy(z, v, len * sizeof(float), cudaMemcpyDeviceToHost) != cudaSuccess) return 1;
     if (!all_are(z, len, 4.0f, 3.0f)) return 1;
+
+    float milliseconds = 0;
+    if (timed(len, v, nullptr, &milliseconds) != cudaSuccess || milliseconds <= 0) return 1;
     std::printf("CUDA C++: %zu samples, each of them right\n", len);
 }
