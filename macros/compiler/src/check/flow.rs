@@ -212,7 +212,8 @@ fn residents(program: &Program, diagnostics: &mut Diagnostics) {
         if matches!(kind, BufferKind::Carry { .. }) && !modes.is_empty() && !written && !is_silenced(name) {
             diagnostics
                 .warning("TW0211", name, format!("`{name}` is a `carry`, but no stage writes it"))
-                .help(format!("declare it `resident {name}`, or rename it `_{name}`"));
+                .help(format!("if a kernel is to write it, pass `&mut {name}`"))
+                .help(format!("if none is, declare it `resident {name}`, or rename it `_{name}`"));
         }
     }
 }
