@@ -290,6 +290,7 @@ impl<T: Pod> ViewMut<T> {
     label = "expected a number, or a `#[repr(C)]` struct that is `Pod`"
 )]
 pub trait KernelScalar: NoUninit + Send + 'static {}
+#[diagnostic::do_not_recommend]
 impl<T: NoUninit + Send + 'static> KernelScalar for T {}
 
 /// The address of a scalar, as `cuLaunchKernel` takes arguments.
