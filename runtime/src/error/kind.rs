@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring};
+use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring, with};
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
 
@@ -427,12 +427,14 @@ pub enum ErrorKind {
         symbol: &'static str,
     },
     /// A launch that breaks the kernel's `#[requires(…)]`.
-    #[error("kernel `{kernel}` requires `{condition}`")]
+    #[error("kernel `{kernel}` requires `{condition}`{}", with(values))]
     Requires {
         /// The kernel's name.
         kernel: &'static str,
         /// The condition as it is written.
         condition: &'static str,
+        /// The numbers and the slices' lengths in it: `("n", "1001")`, `("x.len()", "1000")`.
+        values: Vec<(&'static str, String)>,
     },
     /// One buffer passed to a kernel twice, of which at least once to write.
     #[error("kernel `{kernel}` is passed overlapping buffers, one of them to write")]

@@ -44,6 +44,12 @@ pub(super) fn of(buffer: &Option<&'static str>) -> String {
     buffer.map_or(String::new(), |name| format!(", of buffer `{name}`"))
 }
 
+/// ` (n = 5, x.len() = 4)`
+pub(super) fn with(values: &[(&'static str, String)]) -> String {
+    let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
+}
+
 /// Names, a few a line.
 pub(super) fn list(names: &[String]) -> String {
     let lines: Vec<_> = names.chunks(3).map(|names| names.join(", ")).collect();
@@ -59,4 +65,18 @@ pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
 pub(super) fn after_newline(text: &str) -> String {
     let text = text.trim_end();
     if text.is_empty() { String::new() } else { format!(":\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ErrorKind;
+
+    #[test]
+    fn a_requirement_shows_what_it_was_asked_of() {
+        let condition = "n as usize <= x.len()";
+        let broken = |values| ErrorKind::Requires { kernel: "k", condition, values }.to_string();
+        let values = vec![("n", "1001".to_owned()), ("x.len()", "1000".to_owned())];
+        assert_eq!(broken(values), "kernel `k` requires `n as usize <= x.len()` (n = 1001, x.len() = 1000)");
+        assert_eq!(broken(Vec::new()), "kernel `k` requires `n as usize <= x.len()`");
+    }
 }

@@ -297,7 +297,7 @@ impl<'p> Context<'p> {
 }
 
 /// Whether a name occurs among the tokens of an expression.
-fn mentions(expr: &impl ToTokens, name: &Ident) -> bool {
+pub(crate) fn mentions(expr: &impl ToTokens, name: &Ident) -> bool {
     fn occurs(tokens: TokenStream, name: &Ident) -> bool {
         tokens.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Ident(ident) => ident == *name,

@@ -12,7 +12,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
-use crate::codegen::{Elements, follows, is_primitive, many_arguments};
+use crate::codegen::{Elements, follows, is_primitive, many_arguments, mentions};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(
@@ -162,8 +162,11 @@ impl Generator<'_> {
         });
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);
+            let values = self.values(kernel, condition);
             // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave `launch`.
-            quote_spanned!(Span::mixed_site()=> launch.requires((|| #condition)(), #kernel_name, #said)?;)
+            quote_spanned! {Span::mixed_site()=>
+                launch.requires((|| #condition)(), #kernel_name, #said, #values)?;
+            }
         });
         let numbers = kernel.parameters.iter().filter(|parameter| {
             matches!(parameter.kind, ParameterKind::Scalar) && is_primitive(&parameter.ty)
@@ -203,6 +206,25 @@ impl Generator<'_> {
                     &host,
                 )
             }
+        }
+    }
+
+    /// What is said of a condition that does not hold: the numbers and lengths in it.
+    fn values(&self, kernel: &Kernel, condition: &Expr) -> TokenStream {
+        let named = kernel.parameters.iter().filter(|parameter| mentions(condition, &parameter.name));
+        let values = named.filter_map(|parameter| {
+            let Parameter { name, ty, kind, .. } = parameter;
+            if self.view(kind).is_some() {
+                let said = format!("{}.len()", unraw(name));
+                return Some(quote_spanned!(Span::mixed_site()=> .add(#said, #name.len())));
+            }
+            let said = unraw(name);
+            is_primitive(ty).then(|| quote_spanned!(Span::mixed_site()=> .add(#said, #name)))
+        });
+        let values: Vec<_> = values.collect();
+        match values.is_empty() {
+            true => quote_spanned!(Span::mixed_site()=> |_| {}),
+            false => quote_spanned!(Span::mixed_site()=> |values| { values #(#values)*; }),
         }
     }
 
