@@ -207,10 +207,11 @@ impl fmt::Display for Error {
         }
         for complete in &self.inner.complete {
             let Complete { host, chunks, items } = complete;
+            let items = counted(*items, "item");
             match chunks {
                 0 => write!(f, "\n  nothing of `{host}` has arrived")?,
-                1 => write!(f, "\n  the first chunk of `{host}` ({items} items) has arrived")?,
-                _ => write!(f, "\n  the first {chunks} chunks of `{host}` ({items} items) have arrived")?,
+                1 => write!(f, "\n  the first chunk of `{host}` ({items}) has arrived")?,
+                _ => write!(f, "\n  the first {chunks} chunks of `{host}` ({items}) have arrived")?,
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Typed kernel launches: what a pipeline passes and what `#[kernels]` makes of it.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::{NoUninit, Pod};
@@ -283,6 +284,18 @@ impl<T: Pod> ViewMut<T> {
     }
 }
 
+/// What the names in a condition stood for.
+#[doc(hidden)]
+pub struct Values(Vec<(&'static str, String)>);
+
+impl Values {
+    /// Adds one.
+    pub fn add(&mut self, name: &'static str, value: impl fmt::Display) -> &mut Self {
+        self.0.push((name, value.to_string()));
+        self
+    }
+}
+
 /// A scalar kernel parameter, passed by value: a number, a `bool`, or a `#[repr(C)]` struct of them.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -290,6 +303,7 @@ impl<T: Pod> ViewMut<T> {
     label = "expected a number, or a `#[repr(C)]` struct that is `Pod`"
 )]
 pub trait KernelScalar: NoUninit + Send + 'static {}
+#[diagnostic::do_not_recommend]
 impl<T: NoUninit + Send + 'static> KernelScalar for T {}
 
 /// The address of a scalar, as `cuLaunchKernel` takes arguments.
@@ -386,11 +400,19 @@ impl<'r> Launch<'r> {
     /// # Errors
     /// [`ErrorKind::Requires`] if it does not.
     #[inline]
-    pub fn requires(&self, holds: bool, kernel: &'static str, condition: &'static str) -> Result<()> {
+    pub fn requires(
+        &self,
+        holds: bool,
+        kernel: &'static str,
+        condition: &'static str,
+        say: impl FnOnce(&mut Values),
+    ) -> Result<()> {
         if holds {
             return Ok(());
         }
-        let kind = ErrorKind::Requires { kernel, condition };
+        let mut values = Values(Vec::new());
+        say(&mut values);
+        let kind = ErrorKind::Requires { kernel, condition, values: values.0 };
         match &self.target {
             Target::Operation(operation) => operation.fail(kind),
             Target::Stream(stream) => stream.fail(Some(kernel), kind),

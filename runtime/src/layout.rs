@@ -1,4 +1,25 @@
-//! What rustc compares for `#[kernels]`: how a type of Rust lies in memory, and a type of the source.
+//! What rustc compares for `#[kernels]`: how a type of Rust lies in memory, and a type of the source. And what it says of
+//! elements that are no plain data.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+/// What elements must be: [`Pod`].
+///
+/// Generated code has the bound `for<'a> T: PlainData<'a>`, so that in what is bounded an element that is not `Pod` is no error
+/// at each use. rustc refuses a bound that does not hold where nothing in it is a parameter; the lifetime is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data",
+    label = "elements are copied byte by byte",
+    note = "write above the struct:\n#[repr(C)]\n#[derive(Clone, Copy, Pod, Zeroable)]\n#[bytemuck(crate = \"thalweg::bytemuck\")]"
+)]
+pub trait PlainData<'a>: Pod {}
+#[diagnostic::do_not_recommend]
+impl<T: Pod> PlainData<'_> for T {}
+
+/// Where it is named, rustc asks whether the elements are plain data.
+pub struct PlainElements<T: for<'a> PlainData<'a>>(PhantomData<T>);
 
 /// Stops the compilation where a value of `T` has not `size` bytes, or is not aligned to `align` where that is given.
 ///

@@ -146,9 +146,9 @@ fn that_a_requirement_refuses() {
         let x: Vec<i32> = (0..23).collect();
         let (error, y) =
             written!(device, into_pinned, vec![-1; 23], |y| { pipeline.run(too_many, &x, y).unwrap_err() });
-        is!(error, Requires { kernel: "refuses", condition: "n as usize <= x.len()" });
+        is!(error, Requires { kernel: "refuses", condition: "n as usize <= x.len()", .. });
         HERE.is_of_operation(&error, "Refuses", "add: refuses<<<..>>>", Some(2), "refuses");
-        assert_eq!(says(&error), "kernel `refuses` requires `n as usize <= x.len()`");
+        assert_eq!(says(&error), "kernel `refuses` requires `n as usize <= x.len()` (n = 6, x.len() = 5)");
         // Enqueueing stopped, but what was enqueued went on: exactly the two chunks before are complete.
         is_complete(&error, &x, &y, 2);
         assert_eq!(error.complete()[0].chunks, 2);

@@ -391,7 +391,7 @@ fn help_says_what_could_be_done() -> Result<()> {
         found.unwrap_or_else(|| panic!("{findings:?}")).help.clone()
     };
     let chosen = Add::options(&device).chunk(1 << 20).depth(1).build()?.predict(1.0, &mut y)?;
-    assert_eq!(help(&chosen, Cause::DepthTooSmall), "`depth = 2`, or leave it out");
+    assert_eq!(help(&chosen, Cause::DepthTooSmall), "`depth = 3`, or leave it out");
     let small = Add::options(&device).chunk(4 << 10).build()?.predict(1.0, &mut y)?;
     assert_eq!(help(&small, Cause::ChunkTooSmall), "`chunk = auto`, larger chunks, or `mode = graph`");
     let small = Add::options(&device).chunk(1 << 10).graph().build()?.profile(1.0, &mut y)?;
@@ -400,7 +400,79 @@ fn help_says_what_could_be_done() -> Result<()> {
     let mut double = Limited::new(&device)?;
     let left_out = double.predict(&mut y)?;
     assert_eq!(left_out.report.depth, 1, "{}", left_out.report);
-    assert_eq!(help(&left_out, Cause::DepthTooSmall), "`depth = 2`");
+    assert_eq!(help(&left_out, Cause::DepthTooSmall), "smaller chunks, or a larger `budget`");
+    Ok(())
+}
+
+/// The size of a chunk is no finding where it was left to the runtime, nor where something else lets it show.
+#[test]
+fn a_chunk_is_not_to_blame_for_everything() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let of_the_chunk = |timeline: &Timeline| {
+        let causes = timeline.findings().into_iter().map(|finding| finding.cause);
+        causes
+            .filter(|cause| matches!(cause, Cause::ChunkTooLarge | Cause::ChunkTooSmall))
+            .collect::<Vec<_>>()
+    };
+    let mut short = PinnedBuf::from_slice(&device, &vec![1.0; 1 << 18])?;
+    // Of what the runtime chose itself only that is said which can be done.
+    let auto = Add::new(&device)?.predict(1.0, &mut short)?.findings();
+    assert!(
+        auto.iter().all(|finding| !finding.help.is_empty() && !finding.help.contains("chunk")),
+        "{auto:?}"
+    );
+    let in_graphs = Add::options(&device).graph().build()?.predict(1.0, &mut short)?;
+    assert_eq!(of_the_chunk(&in_graphs), []);
+    let given = Add::options(&device).chunk(1 << 17).build()?.predict(1.0, &mut short)?;
+    assert_eq!(of_the_chunk(&given), [Cause::ChunkTooLarge]);
+    let mut y = PinnedBuf::from_slice(&device, &vec![1.0; 4 << 20])?;
+    let shallow = Add::options(&device).chunk(1 << 19).depth(1).build()?.predict(1.0, &mut y)?;
+    assert_eq!(first_of(&shallow), Cause::DepthTooSmall);
+    assert_eq!(of_the_chunk(&shallow), []);
+    let in_turn = OnOneStream::options(&device).chunk(1 << 19).build()?.predict(&mut y)?;
+    assert_eq!(first_of(&in_turn), Cause::OneStream);
+    assert_eq!(of_the_chunk(&in_turn), []);
+    Ok(())
+}
+
+stream_pipeline! {
+    /// Two numbers for each chunk.
+    pipeline Partial {
+        input x: [f32];
+        output sums: [f32; 2] per chunk;
+        device d_sums: [f32; 2] per chunk;
+        chunk c = auto;
+        stage load { copy x -> dx; }
+        stage sum { step4<<<1, 256>>>(0, 1, &dx, out d_sums); }
+        stage store { copy d_sums -> sums; }
+    }
+}
+
+/// What comes from a source is in no ordinary memory of the caller's, and a few bytes are not what a run waits for.
+#[test]
+fn sources_and_sinks_are_no_pageable_memory() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let causes = |timeline: &Timeline| -> Vec<_> {
+        timeline.findings().into_iter().map(|finding| finding.cause).collect()
+    };
+    let (x, mut sums) = (PinnedBuf::from_slice(&device, &vec![1.0; 4 << 20])?, Vec::new());
+    let mut partial = Partial::options(&device).chunk(1 << 14).build()?;
+    let few = partial.profile(&x, sink::extend(&mut sums))?;
+    assert!(!causes(&few).contains(&Cause::PageableSource), "{few}");
+    let mut kept = vec![0.0; 2 << 8];
+    let few = partial.profile(&x, &mut kept)?;
+    assert!(!causes(&few).contains(&Cause::PageableSource), "{few}");
+
+    let mut spec = Spec::h200();
+    spec.host_memcpy = 20e9;
+    let device = Device::simulated(spec);
+    let mut z = PinnedBuf::zeroed(&device, LEN)?;
+    let given = source::iter((0..LEN).map(|i| i as f32));
+    let streamed = Steps::new(&device)?.predict(given, &mut z)?;
+    let findings = streamed.findings();
+    assert!(!causes(&streamed).contains(&Cause::PageableSource), "{findings:?}");
+    assert_eq!(first_of(&streamed), Cause::SourceOrSink);
+    assert_eq!(findings[0].note, "`x` is streamed: the CPU reads or writes each chunk");
     Ok(())
 }
 

@@ -70,12 +70,14 @@ fn every_case_says_what_is_misused() {
 /// One problem is one error, and none follows outside the macro. Ours have a code.
 #[test]
 fn one_problem_is_one_error() {
-    // Cases that show two mistakes; one of which rustc says that it is wrong of the type, and of the type's method; and one of
-    // which it says so of the factors, of the result and of `alpha`.
-    const SEVERAL: [(&str, usize); 4] = [
+    // Cases that show two mistakes; some of which rustc says that it is wrong of the type, and of the type's method, or in two
+    // macros; and one of which it says so of the factors, of the result and of `alpha`.
+    const SEVERAL: [(&str, usize); 6] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),
         ("shape-element-not-plain-data", 2),
+        ("shape-element-of-a-struct", 2),
+        ("kernel-element-of-a-struct", 2),
         ("call-gemm-integers", 3),
     ];
     for stderr in files("ui", "stderr").into_iter().chain(files("ui/rustc", "stderr")) {

@@ -169,6 +169,11 @@ impl Diagnostics {
     }
 }
 
+/// How many of something there are: `1 byte`, `4 bytes`.
+pub fn count<N: std::fmt::Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    format!("{n} {what}{}", if n == N::from(1) { "" } else { "s" })
+}
+
 /// The name in `candidates` that was probably meant by `name`, if one is near enough.
 pub fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Names of one or two letters are near many others.

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::error::counted;
 use crate::sim::Spec;
 
 /// The first line: what it begins with, and all of it.
@@ -43,7 +44,7 @@ pub(super) fn load(path: &Path) -> Result<Spec, String> {
         return Err("it is no file".to_owned());
     }
     if data.len() > LONGEST {
-        return Err(format!("it is no calibration: it has {} bytes", data.len()));
+        return Err(format!("it is no calibration: it has {}", counted(data.len(), "byte")));
     }
     from_text(&fs::read_to_string(path).map_err(|error| error.to_string())?)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring};
+use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring, with};
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
 
@@ -91,7 +91,8 @@ pub enum ErrorKind {
     },
     /// A kernel of which a parameter has another size than in its declaration.
     #[error(
-        "parameter {index} of kernel `{kernel}` is declared with {declared} bytes, but in `{file}` it has {found}"
+        "parameter {index} of kernel `{kernel}` is declared with {}, but in `{file}` it has {found}",
+        counted(*declared, "byte")
     )]
     ParameterSize {
         /// The kernel's name.
@@ -205,7 +206,13 @@ pub enum ErrorKind {
         halo: usize,
     },
     /// A result that is counted by chunk, and has not enough elements for them.
-    #[error("`{host}` has {len} elements, but {chunks} chunks with {per_chunk} each need {}", chunks.saturating_mul(*per_chunk))]
+    #[error(
+        "`{host}` has {}, but {} with {per_chunk} each {} {}",
+        counted(*len, "element"),
+        counted(*chunks, "chunk"),
+        if *chunks == 1 { "needs" } else { "need" },
+        chunks.saturating_mul(*per_chunk)
+    )]
     PerChunkLength {
         /// The argument.
         host: &'static str,
@@ -217,7 +224,7 @@ pub enum ErrorKind {
         per_chunk: usize,
     },
     /// Two sides of a copy with different shapes.
-    #[error("`{from}` has {from_per_item} elements an item, but `{to}` has {to_per_item}")]
+    #[error("`{from}` has {} an item, but `{to}` has {to_per_item}", counted(*from_per_item, "element"))]
     CopyShape {
         /// The source.
         from: &'static str,
@@ -395,7 +402,7 @@ pub enum ErrorKind {
         file: &'static str,
     },
     /// A variable that is smaller than what a launch gives for it.
-    #[error("`{symbol}` of kernel `{kernel}` has {size} bytes, but the launch gives {bytes} for it")]
+    #[error("`{symbol}` of kernel `{kernel}` has {}, but the launch gives {bytes} for it", counted(*size, "byte"))]
     SymbolSize {
         /// The kernel's name.
         kernel: &'static str,
@@ -427,12 +434,14 @@ pub enum ErrorKind {
         symbol: &'static str,
     },
     /// A launch that breaks the kernel's `#[requires(…)]`.
-    #[error("kernel `{kernel}` requires `{condition}`")]
+    #[error("kernel `{kernel}` requires `{condition}`{}", with(values))]
     Requires {
         /// The kernel's name.
         kernel: &'static str,
         /// The condition as it is written.
         condition: &'static str,
+        /// The numbers and the slices' lengths in it: `("n", "1001")`, `("x.len()", "1000")`.
+        values: Vec<(&'static str, String)>,
     },
     /// One buffer passed to a kernel twice, of which at least once to write.
     #[error("kernel `{kernel}` is passed overlapping buffers, one of them to write")]
@@ -676,7 +685,9 @@ pub enum ErrorKind {
     },
     /// A copy of rows that are not all there.
     #[error(
-        "a copy of {height} rows of {width} elements, {pitch} apart, does not fit its {side}, which has {}",
+        "a copy of {} of {}, {pitch} apart, does not fit its {side}, which has {}",
+        counted(*height, "row"),
+        counted(*width, "element"),
         counted(*len, "element")
     )]
     Rectangle {
@@ -753,7 +764,9 @@ pub enum ErrorKind {
     NotAGpu,
     /// Memory of another library that cannot be a buffer.
     #[error(
-        "{len} elements of {element} bytes cannot be at {address:#x}: it is not aligned for them, or they go beyond memory"
+        "{} of {} cannot be at {address:#x}: it is not aligned for that, or that goes beyond memory",
+        counted(*len, "element"),
+        counted(*element, "byte")
     )]
     Address {
         /// Of the first.

@@ -1,5 +1,7 @@
 //! Parts of what errors say.
 
+use std::fmt::Display;
+
 use super::DriverError;
 
 /// What the device reported, on a line of its own.
@@ -35,13 +37,19 @@ pub(super) fn smaller_ring(
 }
 
 /// `1 item`, `2 items`
-pub(crate) fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    format!("{n} {what}{}", if n == N::from(1) { "" } else { "s" })
 }
 
 /// Of which buffer something has so many elements.
 pub(super) fn of(buffer: &Option<&'static str>) -> String {
     buffer.map_or(String::new(), |name| format!(", of buffer `{name}`"))
+}
+
+/// ` (n = 5, x.len() = 4)`
+pub(super) fn with(values: &[(&'static str, String)]) -> String {
+    let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
 /// Names, a few a line.
@@ -59,4 +67,39 @@ pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
 pub(super) fn after_newline(text: &str) -> String {
     let text = text.trim_end();
     if text.is_empty() { String::new() } else { format!(":\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ErrorKind;
+    use super::counted;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            [counted(0, "slot"), counted(1, "slot"), counted(2_u64, "slot")],
+            ["0 slots", "1 slot", "2 slots"]
+        );
+        let of_one = [
+            ErrorKind::ParameterSize { kernel: "k", file: "k.cu", index: 1, declared: 1, found: 4 },
+            ErrorKind::PerChunkLength { host: "s", len: 1, chunks: 1, per_chunk: 2 },
+            ErrorKind::CopyShape { from: "a", from_per_item: 1, to: "b", to_per_item: 3 },
+            ErrorKind::Rectangle { side: "source", width: 1, height: 1, pitch: 1, len: 0 },
+            ErrorKind::Address { address: 1, len: 1, element: 1 },
+        ];
+        for kind in of_one {
+            let text = kind.to_string();
+            let plurals = ["1 bytes", "1 chunks", "1 elements", "1 items", "1 rows"];
+            assert!(!plurals.iter().any(|plural| text.contains(plural)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_requirement_shows_what_it_was_asked_of() {
+        let condition = "n as usize <= x.len()";
+        let broken = |values| ErrorKind::Requires { kernel: "k", condition, values }.to_string();
+        let values = vec![("n", "1001".to_owned()), ("x.len()", "1000".to_owned())];
+        assert_eq!(broken(values), "kernel `k` requires `n as usize <= x.len()` (n = 1001, x.len() = 1000)");
+        assert_eq!(broken(Vec::new()), "kernel `k` requires `n as usize <= x.len()`");
+    }
 }

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use bytemuck::Pod;
 
 use super::{Sink, Source};
+use crate::error::counted;
 use crate::pipeline::Chunk;
 
 /// What [`source::read`](super::source::read) gives.
@@ -31,7 +32,7 @@ impl<T: Pod, R: Read + Send> Source<T> for Reader<R> {
         match filled % size {
             0 => Ok(filled / size),
             rest => {
-                let message = format!("it ended {rest} bytes into an element of {size}");
+                let message = format!("it ended {} into an element of {size}", counted(rest, "byte"));
                 Err(io::Error::new(ErrorKind::UnexpectedEof, message))
             }
         }

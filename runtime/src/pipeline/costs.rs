@@ -28,7 +28,7 @@ const LEAST_DEPTH: usize = 3;
 ///
 /// Those are the engine of copies in, the multiprocessors, the engine of copies out and the CPU's functions, as far as
 /// the pipeline has work for them on streams of their own. On an H200 no more slots were quicker, with any chunk worth taking.
-pub(super) fn depth(plan: &Plan) -> usize {
+pub(crate) fn depth(plan: &Plan) -> usize {
     let mut engines = [false; 4];
     let mut streams = vec![false; plan.streams.len()];
     for operation in plan.operations {

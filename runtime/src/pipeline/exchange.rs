@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::functions::Failure;
 use super::run::Chunk;
 use super::shape::Shape;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, counted};
 use crate::io::{AnySink, AnySource};
 use crate::session::{Attached, Bell, Job, Link, Trouble};
 use crate::unwind::{contain, panic_message};
@@ -235,12 +235,13 @@ impl Exchange {
                 // SAFETY: `ask`'s caller has promised that the slot is this thread's until the answer.
                 let filled = unsafe { source.read(chunk, slot, elements)? };
                 if filled > elements {
-                    let message = format!("it says that it has filled {filled} elements of {elements}");
+                    let message =
+                        format!("it says that it has filled {} of {elements}", counted(filled, "element"));
                     return Err(io::Error::new(IoErrorKind::InvalidData, message));
                 }
                 let rest = filled % per_item;
                 if rest != 0 {
-                    let message = format!("it ended {rest} elements into an item of {per_item}");
+                    let message = format!("it ended {} into an item of {per_item}", counted(rest, "element"));
                     return Err(io::Error::new(IoErrorKind::UnexpectedEof, message));
                 }
                 Ok(filled / per_item)

@@ -81,8 +81,14 @@ impl Call<'_, '_> {
         let mut cut = self.choose(chunk)?;
         let auto_chunk = self.is_auto(chunk);
         let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
-        let basis =
-            Basis { auto_chunk, auto_depth: auto_depth.is_some(), graph: graphs.is_some(), by_bytes: false };
+        let is_streamed = |host: &HostSource<'_>| matches!(host.memory, HostMemory::Streamed);
+        let basis = Basis {
+            streamed: self.hosts.iter().map(is_streamed).collect(),
+            auto_chunk,
+            auto_depth: auto_depth.is_some(),
+            graph: graphs.is_some(),
+            by_bytes: false,
+        };
         watch.begin();
         let enqueued = match self.again(cut) {
             Some(enqueued) => enqueued,

@@ -41,6 +41,7 @@ mod tests;
 mod totals;
 
 pub use call::{Buffer, Call, Host};
+pub(crate) use costs::depth as auto_depth;
 pub use enqueue::Enqueue;
 pub use functions::{HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;

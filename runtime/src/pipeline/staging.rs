@@ -12,7 +12,7 @@ use super::exchange::Exchange;
 use super::slot::{Slot, State};
 use crate::device::Device;
 use crate::driver::DriverResult;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 use crate::memory::{Workers, let_a_moment_pass};
 use crate::stream::Event;
 use crate::watch;
@@ -342,7 +342,7 @@ impl Staging {
 impl std::fmt::Debug for Staging {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let slots: usize = self.lanes.iter().map(|lane| lane.slots.len()).sum();
-        write!(f, "Staging({slots} slots)")
+        write!(f, "Staging({})", counted(slots, "slot"))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Distance, Hazard, HazardPlan, OperationPlan, Plan, Priority, StreamPlan, WaitPlan};
+pub(super) use crate::error::counted as count;
 
 impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,11 +74,6 @@ impl fmt::Display for Plan {
         }
         Ok(())
     }
-}
-
-/// How many of something there are.
-pub(super) fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A stream as it is declared: its name, whether there is one for each slot, and its priority.

@@ -6,7 +6,7 @@ use super::core::{Used, raced};
 use super::operation::{Bodies, Operation};
 use super::uses::Caller;
 use crate::driver::Tag;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 use crate::graph::{Recording, Work};
 use crate::kernel::Grid;
 
@@ -149,6 +149,6 @@ fn copy(bytes: usize, work: Work) -> Work {
 
 impl std::fmt::Debug for Captured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} operations", self.nodes.len())
+        write!(f, "{}", counted(self.nodes.len(), "operation"))
     }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::findings::{Cause, Finding};
+use super::text::count;
 use super::{Basis, Engine, Timeline};
+use crate::pipeline::auto_depth;
 use crate::plan::OperationKind;
 
 impl Cause {
@@ -12,6 +14,7 @@ impl Cause {
         match self {
             Self::PageableSource => "pageable source",
             Self::TooFewCopyThreads => "too few copy threads",
+            Self::SourceOrSink => "source or sink",
             Self::LinkContention => "link contention",
             Self::ChunkTooSmall => "chunk too small",
             Self::ChunkTooLarge => "chunk too large",
@@ -50,8 +53,13 @@ impl Timeline {
                     gbs(rate),
                     gbs(thread)
                 );
-                let threads = self.spec.copy_threads();
-                (what, format!("let the process have {threads} cores, or use a `PinnedBuf`"))
+                let threads = count(self.spec.copy_threads(), "core");
+                (what, format!("let the process have {threads}, or use a `PinnedBuf`"))
+            }
+            Cause::SourceOrSink => {
+                let names = self.hosts_named(|operation| self.is_streamed(operation));
+                let what = format!("{names} streamed: the CPU reads or writes each chunk");
+                (what, "a quicker source or sink, or a `PinnedBuf`".to_owned())
             }
             Cause::LinkContention => {
                 let both = self.busy(Engine::ToDevice).min(self.busy(Engine::ToHost)) > self.time() / 4;
@@ -64,29 +72,27 @@ impl Timeline {
                 }
             }
             Cause::ChunkTooSmall => {
-                let chunk = report.chunk;
                 let each = report.enqueuing.as_secs_f64() * 1e6 / report.chunks.max(1) as f64;
                 let what = format!(
-                    "{} chunks of {chunk} items, each {each:.1} us of the host's time",
-                    report.chunks
+                    "{} of {}, each {each:.1} us of the host's time",
+                    count(report.chunks, "chunk"),
+                    count(report.chunk, "item")
                 );
-                let Basis { auto_chunk, graph, .. } = self.basis;
+                let &Basis { auto_chunk, graph, .. } = &self.basis;
                 let help = match (auto_chunk, graph) {
                     (false, false) => "`chunk = auto`, larger chunks, or `mode = graph`",
                     (false, true) => "`chunk = auto`, or larger chunks",
-                    (true, false) => "larger chunks, or `mode = graph`",
-                    (true, true) => "larger chunks",
+                    (true, false) if report.bytes_staged == 0 => "`mode = graph`",
+                    (true, _) => "",
                 };
                 (what, help.to_owned())
             }
             Cause::ChunkTooLarge => {
-                let what =
-                    format!("{} chunks: the first comes in and the last goes out alone", report.chunks);
-                let help = if self.basis.auto_chunk {
-                    "smaller chunks"
-                } else {
-                    "`chunk = auto`, or smaller chunks"
+                let what = match report.chunks {
+                    1 => "1 chunk: nothing overlaps".to_owned(),
+                    chunks => format!("{chunks} chunks: the first comes in and the last goes out alone"),
                 };
+                let help = if self.basis.auto_chunk { "" } else { "`chunk = auto`, or smaller chunks" };
                 (what, help.to_owned())
             }
             Cause::KernelTooSmall => {
@@ -94,8 +100,10 @@ impl Timeline {
                 let of =
                     least.map_or((0, ""), |span| (span.blocks, self.plan.operations[span.operation].text));
                 let what = format!(
-                    "`{}` has {} blocks for {} multiprocessors",
-                    of.1, of.0, self.spec.multiprocessors
+                    "`{}` has {} for {} multiprocessors",
+                    of.1,
+                    count(of.0, "block"),
+                    self.spec.multiprocessors
                 );
                 (what, "more blocks, or a stream for each slot".to_owned())
             }
@@ -117,10 +125,19 @@ impl Timeline {
                 (what, "make it quicker, or a `then`, which nothing waits for".to_owned())
             }
             Cause::DepthTooSmall => {
-                let what = format!("chunks wait for one of {} ring slots", report.depth);
-                let more = format!("`depth = {}`", report.depth + 1);
-                // Left out it is that already.
-                (what, if self.basis.auto_depth { more } else { more + ", or leave it out" })
+                let what = match report.depth {
+                    1 => "chunks wait for the one ring slot".to_owned(),
+                    depth => format!("chunks wait for one of {depth} ring slots"),
+                };
+                let auto = auto_depth(self.plan);
+                let more = format!("`depth = {}`", auto.max(report.depth + 1));
+                // Left out it is as large as it can be already.
+                let help = match self.basis.auto_depth {
+                    true if report.depth < auto => "smaller chunks, or a larger `budget`".to_owned(),
+                    true => more,
+                    false => more + ", or leave it out",
+                };
+                (what, help)
             }
             Cause::Carry => {
                 let what = "each chunk waits for the one before".to_owned();
@@ -135,8 +152,15 @@ impl Timeline {
         if self.report.bytes_staged.saturating_sub(in_chunks) > in_chunks {
             return "what the run shares is".to_owned();
         }
+        // One of which little is staged is not what a run waits for.
+        let causes = self.staging_work().causes;
+        self.hosts_named(|operation| causes[operation].is_some() && !self.is_streamed(operation))
+    }
+
+    /// The arguments that are staged by such operations: `` `x` is ``, `` `x`, `z` are ``.
+    fn hosts_named(&self, by: impl Fn(usize) -> bool) -> String {
         let is_staged = |host: usize| {
-            let mut staged = self.spans.iter().filter(|span| span.staged);
+            let mut staged = self.spans.iter().filter(|span| span.staged && by(span.operation));
             staged.any(|span| match self.plan.operations[span.operation].kind {
                 OperationKind::Upload { host: of, .. } | OperationKind::Download { host: of, .. } => {
                     of == host

@@ -23,6 +23,9 @@ const FEW_THREADS: f64 = 0.5;
 /// A copy whose bytes take less than so many times what any copy takes is a small one.
 const FIXED: u32 = 10;
 
+/// What is staged is worth a word from this share of the bytes copied that way on.
+const SHARE_OF_BYTES: f64 = 0.01;
+
 /// Why a run took longer than it might have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -31,6 +34,8 @@ pub enum Cause {
     PageableSource,
     /// Likewise, for want of threads that do it.
     TooFewCopyThreads,
+    /// What a source gives, or a sink takes, passes through the CPU.
+    SourceOrSink,
     /// Copies both ways share the link, or someone else uses it too.
     LinkContention,
     /// What each chunk costs, in the host's calls or before an engine begins, is too much for the bytes that are in it.
@@ -85,8 +90,20 @@ impl Timeline {
             .map(|(cause, lost)| self.finding(cause, lost))
             .collect();
         found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
-        // Chunks that cost something each and that come in late are both true; of two pieces of advice against each other one is.
         let of_the_chunk = [Cause::ChunkTooSmall, Cause::ChunkTooLarge];
+        // Where one thing comes after the other, each chunk's own costs show: they would be hidden.
+        let serial = [Cause::NullStream, Cause::OneStream, Cause::DepthTooSmall];
+        let is_serial = |finding: &Finding| serial.contains(&finding.cause);
+        if let Some(first) = found.iter().position(is_serial) {
+            let mut index = 0..;
+            found.retain(|finding| {
+                let after = index.next().is_some_and(|index| index > first);
+                !(after && of_the_chunk.contains(&finding.cause))
+            });
+        }
+        // Its size is the best that is known, if it was left to the runtime; what else there is to be done may help.
+        found.retain(|finding| !(of_the_chunk.contains(&finding.cause) && finding.help.is_empty()));
+        // Chunks that cost something each and that come in late are both true; of two pieces of advice against each other one is.
         let mut said = found.iter().map(|finding| finding.cause).filter(|cause| of_the_chunk.contains(cause));
         if let (Some(_), Some(lesser)) = (said.next(), said.next()) {
             found.retain(|finding| finding.cause != lesser);
@@ -139,11 +156,7 @@ impl Timeline {
         }
         // What comes after its last operation is for the last chunk.
         let after = self.time().saturating_sub(free);
-        if staging.binds_after(self, free) {
-            add(self.staging(), after);
-        } else {
-            add(Cause::ChunkTooLarge, after);
-        }
+        add(staging.binds_after(self, free).unwrap_or(Cause::ChunkTooLarge), after);
     }
 
     /// Who is to blame that a span did not begin between `from` and `to`.
@@ -175,11 +188,9 @@ impl Timeline {
             let there = if is_late { span.enqueued.clamp(free, to) } else { free };
             late += there - free;
             let rest = to - there;
-            let waits_for_the_cpu = span.staged && (rest > SOON || constraint.is_none());
-            if waits_for_the_cpu {
-                add(self.staging(), rest);
-            } else {
-                latencies += rest;
+            match staging.causes[span.operation] {
+                Some(cause) if rest > SOON || constraint.is_none() => add(cause, rest),
+                _ => latencies += rest,
             }
             let Some((before, link)) = constraint else { break };
             let earlier = &self.spans[before];
@@ -274,21 +285,49 @@ impl Timeline {
 
     /// What it is if the host is late.
     fn host(&self, staging: &StagingWork) -> Cause {
-        if staging.chunks > staging.calls { self.staging() } else { Cause::ChunkTooSmall }
+        if staging.chunks > staging.calls { staging.cause } else { Cause::ChunkTooSmall }
     }
 
     /// What the CPU has to copy, and to call.
-    fn staging_work(&self) -> StagingWork {
+    pub(super) fn staging_work(&self) -> StagingWork {
         let Spec { host_memcpy, host_call, launch_call, .. } = self.spec;
         let time = |bytes: u64| {
             let seconds = if host_memcpy > 0.0 { bytes as f64 / host_memcpy } else { 0.0 };
             Duration::try_from_secs_f64(seconds).unwrap_or_default()
         };
         let call = |span: &Span| if span.engine == Engine::Compute { launch_call } else { host_call };
+        // By operation, and by engine.
+        let mut bytes = vec![(0, None); self.plan.operations.len()];
+        let mut of_engine = BTreeMap::<Engine, u64>::new();
+        let [mut streamed, mut pageable] = [0, 0];
+        for span in &self.spans {
+            *of_engine.entry(span.engine).or_default() += span.bytes;
+            if span.staged {
+                bytes[span.operation] = (bytes[span.operation].0 + span.bytes, Some(span.engine));
+                *if self.is_streamed(span.operation) { &mut streamed } else { &mut pageable } += span.bytes;
+            }
+        }
+        let matters = |bytes: u64, engine: &Engine| bytes as f64 >= SHARE_OF_BYTES * of_engine[engine] as f64;
+        let cause = |(operation, (bytes, engine)): (usize, (u64, Option<Engine>))| {
+            let cause = if self.is_streamed(operation) { Cause::SourceOrSink } else { self.staging() };
+            engine.filter(|engine| matters(bytes, engine)).map(|_| cause)
+        };
         StagingWork {
+            causes: bytes.into_iter().enumerate().map(cause).collect(),
+            cause: if streamed > pageable { Cause::SourceOrSink } else { self.staging() },
             chunks: time(self.bytes_of_staged_spans()),
             shared: time(self.report.bytes_staged.saturating_sub(self.bytes_of_staged_spans())),
             calls: self.spans.iter().map(call).sum(),
+        }
+    }
+
+    /// Whether an operation copies from a source or to a sink.
+    pub(super) fn is_streamed(&self, operation: usize) -> bool {
+        match self.plan.operations[operation].kind {
+            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+                self.basis.streamed.get(host).is_some_and(|streamed| *streamed)
+            }
+            _ => false,
         }
     }
 
@@ -307,22 +346,28 @@ impl Timeline {
 }
 
 /// What the CPU has to do for a run, by the calibration.
-struct StagingWork {
+pub(super) struct StagingWork {
     /// To stage what comes in chunks.
     chunks: Duration,
     /// To stage the rest: what the whole run shares.
     shared: Duration,
     /// To enqueue the operations.
     calls: Duration,
+    /// Of each operation what it is if its copies wait for the CPU; none if what is staged of it is too little to matter.
+    pub(super) causes: Vec<Option<Cause>>,
+    /// What it is of most that is staged in chunks.
+    cause: Cause,
 }
 
 impl StagingWork {
-    /// Whether what follows the last operation, after an engine is free, is mostly copied by the CPU.
-    fn binds_after(&self, timeline: &Timeline, free: Duration) -> bool {
+    /// What it is if what follows the last operation, after an engine is free, is mostly copied by the CPU.
+    fn binds_after(&self, timeline: &Timeline, free: Duration) -> Option<Cause> {
         let last = timeline.spans.iter().map(|span| span.end).max().unwrap_or_default();
         let after = timeline.time().saturating_sub(last);
-        let results = timeline.spans.iter().any(|span| span.staged && span.engine == Engine::ToHost);
-        (results || self.shared > after / 2) && after > last.saturating_sub(free)
+        let results = timeline.spans.iter().filter(|span| span.staged && span.engine == Engine::ToHost);
+        let results = results.filter_map(|span| self.causes[span.operation]).next();
+        let shared = (self.shared > after / 2).then(|| timeline.staging());
+        results.or(shared).filter(|_| after > last.saturating_sub(free))
     }
 }
 

@@ -58,8 +58,10 @@ pub struct Timeline {
 }
 
 /// What a timeline does not show, but advice depends on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Basis {
+    /// Of each of the plan's hosts, whether it is a source or a sink.
+    pub streamed: Vec<bool>,
     /// Whether the chunk was the runtime's choice.
     pub auto_chunk: bool,
     /// Whether the depth was.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Span, Timeline};
+pub(super) use crate::error::counted as count;
 pub(super) use crate::report::Bytes;
 
 /// A time in the unit that suits it.
@@ -18,11 +19,6 @@ impl fmt::Display for Time {
             _ => write!(f, "{seconds:.3} s"),
         }
     }
-}
-
-/// How many of something there are.
-pub(super) fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A name as one reads it: without the `r#` of a keyword.

@@ -7,7 +7,8 @@ use proc_macro2::Ident;
 use super::constant::value;
 use crate::diagnostics::Diagnostics;
 use crate::resolve::{
-    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, HostKind, Mode, Operation, Program, StageId,
+    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, HostKind, Mode, Operation, OperationKind,
+    Program, StageId,
 };
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
@@ -128,11 +129,19 @@ impl Reads<'_> {
             format!("buffer `{name}` is read before any stage writes it"),
         );
         error.note(format!("`{stage}` is its first use"));
-        match program.operations[at + 1..].iter().find(writes) {
+        // One that reads it too would not have it any earlier.
+        let fills = |operation: &&Operation| {
+            operation.buffers().iter().any(|other| other.buffer == usage.buffer && other.mode == Mode::Write)
+        };
+        match program.operations[at + 1..].iter().find(fills) {
             Some(later) if later.stage != operation.stage => {
                 let (writer, line) = (&program.stages[later.stage.0].name, later.at.start().line);
                 error.note(format!("`{writer}` writes it, at line {line}"));
                 error.help(format!("move stage `{stage}` below `{writer}`"));
+            }
+            Some(later) => {
+                error.note(format!("`{}` writes it, at line {}", later.text, later.at.start().line));
+                error.help("move that above this");
             }
             _ if program.buffers[usage.buffer.0].in_place().is_some() => {
                 error.help(format!(
@@ -140,9 +149,16 @@ impl Reads<'_> {
                 ));
             }
             _ if usage.mode == Mode::ReadWrite => {
-                error.help(format!(
-                    "copy data in first; if the kernel writes all of it without reading, declare the kernel's parameter `Out<[T]>` and write `out {name}`"
-                ));
+                error.help(match program.buffers[usage.buffer.0].is_on_device() {
+                    true => "copy data in first, or `fill` it",
+                    false => "copy data in first",
+                });
+                error.help(match operation.kind {
+                    OperationKind::Launch(_) => format!(
+                        "if the kernel writes all of it and reads none, pass `out {name}`, for a parameter `Out<[T]>`"
+                    ),
+                    _ => format!("if this writes all of it and reads none, pass `out {name}`"),
+                });
             }
             _ => {
                 error.help("copy data in first, or let a kernel write it with `out`");
@@ -196,7 +212,8 @@ fn residents(program: &Program, diagnostics: &mut Diagnostics) {
         if matches!(kind, BufferKind::Carry { .. }) && !modes.is_empty() && !written && !is_silenced(name) {
             diagnostics
                 .warning("TW0211", name, format!("`{name}` is a `carry`, but no stage writes it"))
-                .help(format!("declare it `resident {name}`, or rename it `_{name}`"));
+                .help(format!("if a kernel is to write it, pass `&mut {name}`"))
+                .help(format!("if none is, declare it `resident {name}`, or rename it `_{name}`"));
         }
     }
 }

@@ -4,7 +4,7 @@ use quote::ToTokens;
 use syn::{Type, TypeParam, WherePredicate};
 
 use super::constant::value;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, count};
 use crate::resolve::{Buffer, CopyNames, HostKind, OperationKind, Program, Shape};
 
 /// Types that have no other name, so that two of them differ if their names do.
@@ -179,8 +179,10 @@ fn copy(from: &Shape, to: &Shape, to_host: bool, names: &CopyNames, diagnostics:
                 "TW0602",
                 &names.to,
                 format!(
-                    "`{}` has {from_count} elements an item, but `{}` has {to_count}",
-                    names.from, names.to
+                    "`{}` has {} an item, but `{}` has {to_count}",
+                    names.from,
+                    count(from_count, "element"),
+                    names.to
                 ),
             )
             .help(format!("declare `{}` as `[{to_element}; {from_count}]`", names.to));

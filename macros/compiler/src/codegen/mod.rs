@@ -6,6 +6,7 @@
 mod names;
 mod operations;
 mod picture;
+mod plain;
 mod plan;
 mod repeats;
 mod run;
@@ -20,6 +21,7 @@ use crate::check::launch as limit;
 use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 use names::{Names, hygienic, placed};
+pub(crate) use plain::Elements;
 pub(crate) use repeats::{follows, is_primitive};
 pub(crate) use run::many_arguments;
 pub use stub::Stub;
@@ -46,7 +48,11 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
     let schedule_doc = plan::documentation(&cx);
     let shared = shared_attributes(attrs);
     let debug = debug(attrs);
+    let plain = cx.plain();
+    let (checks, plain_bounds, allow) = (plain.checks(&shared), plain.bounds(), plain.allow());
     quote_spanned! {site=>
+        #checks
+
         #(#attrs)*
         #(#[doc = #schedule_doc])*
         #debug
@@ -57,7 +63,8 @@ pub fn codegen(program: &Program, schedule: &Schedule) -> TokenStream {
         }
 
         #(#shared)*
-        impl #parameters #name #types #bounds {
+        #allow
+        impl #parameters #name #types #bounds #plain_bounds {
             /// Builds the pipeline on a device, as it is declared.
             ///
             /// # Errors
@@ -254,6 +261,14 @@ fn chunk_size(cx: &Context<'_>) -> TokenStream {
 }
 
 impl<'p> Context<'p> {
+    /// The elements that the pipeline's parameters do not bound.
+    fn plain(&self) -> Elements<'p> {
+        let Program { hosts, buffers, generics, .. } = self.program;
+        let shapes = hosts.iter().map(|host| &host.shape).chain(buffers.iter().map(|buffer| &buffer.shape));
+        let shapes = shapes.filter(|_| generics.params.is_empty() && generics.where_clause.is_none());
+        Elements::new(shapes.map(|shape| &shape.element), run::private(self))
+    }
+
     /// Each kernel once: its field, its path, and the first operation that launches it.
     fn kernels(&self) -> impl Iterator<Item = (&Ident, &'p ExprPath, usize)> {
         let launches = self.program.operations.iter().enumerate().filter_map(|(index, operation)| {
@@ -282,7 +297,7 @@ impl<'p> Context<'p> {
 }
 
 /// Whether a name occurs among the tokens of an expression.
-fn mentions(expr: &impl ToTokens, name: &Ident) -> bool {
+pub(crate) fn mentions(expr: &impl ToTokens, name: &Ident) -> bool {
     fn occurs(tokens: TokenStream, name: &Ident) -> bool {
         tokens.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Ident(ident) => ident == *name,

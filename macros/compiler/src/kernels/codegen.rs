@@ -12,8 +12,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
-use crate::codegen::many_arguments;
-use crate::codegen::{follows, is_primitive};
+use crate::codegen::{Elements, follows, is_primitive, many_arguments, mentions};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(
@@ -79,6 +78,11 @@ impl Generator<'_> {
         // rustc shows where `launch` is defined when arguments are missing: at the declaration.
         let launch = Ident::new("launch", name.span().resolved_at(Span::mixed_site()));
         let many = many_arguments(2 + kernel.parameters.len());
+        let elements = kernel.parameters.iter().filter(|_| !self.stub);
+        let elements = elements.filter_map(|parameter| self.view(&parameter.kind));
+        let plain = Elements::new(elements.map(|(_, element)| element), private.clone());
+        let attributes_here: Vec<_> = attributes.iter().collect();
+        let (checks, bounds, plain) = (plain.checks(&attributes_here), plain.bounds(), plain.allow());
         // The kernel's name is C++'s: as generated code it is no type's to have an opinion on.
         let ty = {
             let mut ty = name.clone();
@@ -86,6 +90,8 @@ impl Generator<'_> {
             ty
         };
         quote_spanned! {Span::mixed_site()=>
+            #checks
+
             #(#docs)*
             #(#[doc = #source_docs])*
             #(#attributes)*
@@ -95,7 +101,8 @@ impl Generator<'_> {
             }
 
             #(#attributes)*
-            impl #name {
+            #plain
+            impl #name #bounds {
                 /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
                 ///
                 /// # Errors
@@ -155,8 +162,11 @@ impl Generator<'_> {
         });
         let requires = kernel.requires.iter().map(|condition| {
             let said = text(condition);
+            let values = self.values(kernel, condition);
             // A closure, so that a `return` in the condition, seen or hidden in a macro, cannot leave `launch`.
-            quote_spanned!(Span::mixed_site()=> launch.requires((|| #condition)(), #kernel_name, #said)?;)
+            quote_spanned! {Span::mixed_site()=>
+                launch.requires((|| #condition)(), #kernel_name, #said, #values)?;
+            }
         });
         let numbers = kernel.parameters.iter().filter(|parameter| {
             matches!(parameter.kind, ParameterKind::Scalar) && is_primitive(&parameter.ty)
@@ -196,6 +206,25 @@ impl Generator<'_> {
                     &host,
                 )
             }
+        }
+    }
+
+    /// What is said of a condition that does not hold: the numbers and lengths in it.
+    fn values(&self, kernel: &Kernel, condition: &Expr) -> TokenStream {
+        let named = kernel.parameters.iter().filter(|parameter| mentions(condition, &parameter.name));
+        let values = named.filter_map(|parameter| {
+            let Parameter { name, ty, kind, .. } = parameter;
+            if self.view(kind).is_some() {
+                let said = format!("{}.len()", unraw(name));
+                return Some(quote_spanned!(Span::mixed_site()=> .add(#said, #name.len())));
+            }
+            let said = unraw(name);
+            is_primitive(ty).then(|| quote_spanned!(Span::mixed_site()=> .add(#said, #name)))
+        });
+        let values: Vec<_> = values.collect();
+        match values.is_empty() {
+            true => quote_spanned!(Span::mixed_site()=> |_| {}),
+            false => quote_spanned!(Span::mixed_site()=> |values| { values #(#values)*; }),
         }
     }
 

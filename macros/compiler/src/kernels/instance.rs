@@ -3,6 +3,7 @@
 use super::constant::Constants;
 use super::lexer::{Token, tokens};
 use super::prototype::{Brackets, Linkage, Prototype, at_commas};
+use crate::diagnostics::count;
 
 /// A name expression, taken apart.
 #[derive(Debug, PartialEq)]
@@ -74,7 +75,6 @@ impl Instance {
     /// no such instance.
     pub(super) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, String> {
         let mut instance = kernel.clone();
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let arguments = match (&self.arguments, kernel.linkage) {
             (None, Linkage::Template)
                 if kernel.template.iter().all(|one| one.default.is_none() && !one.pack) =>

@@ -3,6 +3,7 @@
 use proc_macro2::Ident;
 
 use crate::diagnostics::Diagnostics;
+use crate::syntax::{Copy, Operation};
 
 /// Data (parameters, host data, buffers, the chunk), streams and stages have their own names.
 #[derive(Default)]
@@ -12,6 +13,35 @@ pub(super) struct Names {
     pub(super) stages: Scope,
     /// Names of which an error was reported: unknown ones, and destinations of copies that could not declare them.
     pub(super) reported: Vec<Ident>,
+    /// All copies, which declare their destinations: what is not declared yet may be further down.
+    pub(super) copies: Vec<Destination>,
+}
+
+/// Where a copy stands that may declare its destination.
+pub(super) struct Destination {
+    pub(super) from: Ident,
+    pub(super) to: Ident,
+    pub(super) stage: Ident,
+}
+
+impl Names {
+    /// Takes down the copies of a stage.
+    pub(super) fn note_copies(&mut self, stage: &Ident, operations: &[Operation]) {
+        for operation in operations {
+            match operation {
+                Operation::Copy(Copy { from, to, .. }) => {
+                    let (from, to) = (from.clone(), to.clone());
+                    self.copies.push(Destination { from, to, stage: stage.clone() });
+                }
+                Operation::Repeat(repeat) => self.note_copies(stage, &repeat.body),
+                Operation::If(conditional) => {
+                    self.note_copies(stage, &conditional.body);
+                    self.note_copies(stage, &conditional.otherwise);
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 #[derive(Default)]

@@ -31,6 +31,9 @@ pub(super) fn resolve(
     names: &mut Names,
     diagnostics: &mut Diagnostics,
 ) {
+    for (stage, _, operations) in &stages {
+        names.note_copies(stage, operations);
+    }
     for (name, stream, operations) in stages {
         let stream = match stream {
             Some(stream) => find_stream(program, &stream, diagnostics),

@@ -33,8 +33,24 @@ impl saxpy {
     ) -> ::thalweg::__private::Result<()> {
         let x = ::thalweg::__private::ReadArg::view(x);
         let y = ::thalweg::__private::ReadWriteArg::view(y);
-        launch.requires((|| n as usize <= x.len())(), "saxpy", "n as usize <= x.len()")?;
-        launch.requires((|| n as usize <= y.len())(), "saxpy", "n as usize <= y.len()")?;
+        launch
+            .requires(
+                (|| n as usize <= x.len())(),
+                "saxpy",
+                "n as usize <= x.len()",
+                |values| {
+                    values.add("n", n).add("x.len()", x.len());
+                },
+            )?;
+        launch
+            .requires(
+                (|| n as usize <= y.len())(),
+                "saxpy",
+                "n as usize <= y.len()",
+                |values| {
+                    values.add("n", n).add("y.len()", y.len());
+                },
+            )?;
         let host = move |grid: ::thalweg::__private::Grid| {
             ::thalweg::__private::host_body(move || {
                 let x: &[f32] = unsafe { x.slice() };

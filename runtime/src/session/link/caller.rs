@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use bytemuck::Pod;
 
 use super::{Hand, Job, Kept, Link, Moved, Outcome, Run, locked};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, counted};
 
 impl Link {
     /// The job in the caller's hand, or the next one.
@@ -87,7 +87,7 @@ impl Link {
         let rest = self.run.get().map_or(0, |run| hand.through % run.per_item);
         if let Some(Job { chunk, .. }) = hand.job.as_ref().filter(|_| rest > 0) {
             let per_item = self.run.get().map_or(1, |run| run.per_item);
-            let message = format!("it ended {rest} elements into an item of {per_item}");
+            let message = format!("it ended {} into an item of {per_item}", counted(rest, "element"));
             self.failed(Some(chunk.index), io::Error::new(IoErrorKind::UnexpectedEof, message));
             hand.job = None;
         } else if hand.job.is_some() && hand.through > 0 {

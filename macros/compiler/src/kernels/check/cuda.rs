@@ -3,7 +3,8 @@
 use syn::Ident;
 
 use super::types::{layout, mismatch};
-use super::{Facts, cluster, count, listed, symbols, unraw};
+use super::{Facts, cluster, listed, symbols, unraw};
+use crate::diagnostics::count;
 use crate::diagnostics::similar;
 use crate::kernels::attributes::Instantiate;
 use crate::kernels::error;

@@ -1,7 +1,8 @@
 //! Compares the declarations with a compiled source.
 
 use super::types::primitive;
-use super::{Facts, LayoutCheck, cluster, count, listed, symbols, unraw};
+use super::{Facts, LayoutCheck, cluster, listed, symbols, unraw};
+use crate::diagnostics::count;
 use crate::diagnostics::similar;
 use crate::kernels::error;
 use crate::kernels::image::{Image, ImageKernel, ImageParameter};
@@ -97,7 +98,7 @@ fn size(
 }
 
 fn bytes(size: u64) -> String {
-    count(usize::try_from(size).unwrap_or(usize::MAX), "byte")
+    count(size, "byte")
 }
 
 fn missing(image: &Image, file: &str, kernel: &Kernel) -> syn::Error {

@@ -85,7 +85,3 @@ fn listed(what: &str, names: &[&str]) -> String {
     let more = if names.len() > shown.len() { ", …" } else { "" };
     format!("its {what} are {}{more}", shown.join(", "))
 }
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}

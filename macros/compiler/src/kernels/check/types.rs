@@ -3,6 +3,7 @@
 use syn::Type;
 
 use super::LayoutCheck;
+use crate::diagnostics::count;
 use crate::kernels::ctype::Primitive;
 use crate::kernels::layout::{Known, Resolved};
 use crate::kernels::parameter::{Parameter, ParameterKind, peel};
@@ -88,7 +89,7 @@ pub(super) fn misfit(here: &Type, there: &Known, help: String) -> Option<Mismatc
     }
     // A struct of one number is as good as the number.
     let layout = there.layout.filter(|layout| there.defined.is_some() && layout.size != primitive.size())?;
-    let why = Some(format!("`{}` has {} bytes", there.base.text, layout.size));
+    let why = Some(format!("`{}` has {}", there.base.text, count(layout.size, "byte")));
     Some(Mismatch { code: "TW0405", why, help })
 }
 
