@@ -13,9 +13,9 @@ unsafe extern "CUDA" {
     /// Each pixel's weighted sum along its row: `y[i, r, c]` is the sum of `weights[j] * x[i, r, c + j - radius]` for
     /// `j <= 2 * radius`.
     ///
-    /// `x` and `y` are `[images, rows, columns]`; columns beyond the border are the border's own. With [`blur_columns_f32`]
-    /// after it, it is any separable filter: a Gaussian blur with the weights of [`gaussian`], a box blur
-    /// with equal ones.
+    /// `x` and `y` are `[images, rows, columns]`, `radius` is in pixels, and `weights` has at least `2 * radius + 1` elements; columns
+    /// beyond the border are the border's own. With [`blur_columns_f32`] after it, it is any separable filter: a Gaussian blur with
+    /// the weights of [`gaussian`], a box blur with equal ones.
     ///
     /// ```
     /// use thalweg::prelude::*;

@@ -15,6 +15,25 @@ unsafe extern "CUDA" {
     /// certain: `spot - strike * exp(-rate * years)` and its opposite, where positive. If a spot or a strike is not positive, a time
     /// or a volatility negative, or any of them NaN, so are both prices.
     ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg_kernels::black_scholes;
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (stream, black_scholes) = (Stream::new(&device)?, black_scholes::load(&device)?);
+    /// let one = |value: f32| DeviceBuf::from_slice(&device, &[value]);
+    /// let (spot, strike, years, volatility) = (one(42.0)?, one(40.0)?, one(0.5)?, one(0.2)?);
+    /// let (mut call, mut put) = (one(0.0)?, one(0.0)?);
+    /// let config = stream.config(1, 256, 0);
+    /// black_scholes.launch(config, 1, 0.1, &spot, &strike, &years, &volatility, &mut call, &mut put)?;
+    ///
+    /// let (call, put) = (call.to_vec()?[0], put.to_vec()?[0]);
+    /// // A call and a put, less each other, are the share and the debt: put-call parity.
+    /// let parity = 42.0 - 40.0 * (-0.1_f32 * 0.5).exp();
+    /// assert!(call > 0.0 && put > 0.0 && (call - put - parity).abs() < 1e-4);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
     /// Needs one thread an option: `black_scholes<<<blocks(n, 256), 256>>>(n, rate, &spot, &strike, &years, &volatility, out call,
     /// out put)`. In floats, and with a polynomial for the normal distribution, prices are exact to about `1e-6 * (spot + strike)`,
     /// and as close to each other on all devices.

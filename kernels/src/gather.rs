@@ -9,9 +9,39 @@ use crate::elementwise::{PIECE, threads};
 unsafe extern "CUDA" {
     /// Row `i` of `out` is row `index[i]` of `table`, for `i < n`; zeros where the table has no such row.
     ///
-    /// `table` has `rows` rows of `width` elements, `out` has `n`. Needs one thread an element of `out`:
-    /// `gather_f32<<<blocks(n * width, 256), 256>>>(n, width, rows, &index, &table, out y)`, with `resident table: [f32];` and
-    /// `device y: [f32; width];`.
+    /// `table` is `[rows, width]`, `index` has `n` elements, and `out` is `[n, width]`; all sizes count elements. Needs one thread
+    /// an element of `out`.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg_kernels::gather_f32;
+    ///
+    /// stream_pipeline! {
+    ///     /// An item is an index, and the row that it stands for.
+    ///     pipeline LookUp {
+    ///         param width: u32;
+    ///         param rows: u32;
+    ///         resident table: [f32];
+    ///         input index: [u32];
+    ///         output found: [f32; width as usize];
+    ///         device df: [f32; width as usize];
+    ///         chunk c = auto;
+    ///         stage load { copy index -> di; }
+    ///         stage gather {
+    ///             gather_f32<<<blocks(c.len * width as usize, 256), 256>>>(
+    ///                 c.len as u32, width, rows, &di, &table, out df);
+    ///         }
+    ///         stage store { copy df -> found; }
+    ///     }
+    /// }
+    ///
+    /// let table = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]; // 3 rows of 2
+    /// let mut found = [0.0; 8];
+    /// let mut look_up = LookUp::new(&Device::simulated(Spec::h200()))?;
+    /// look_up.run(2, 3, &table, &[2, 0, 2, 3], &mut found)?;
+    /// assert_eq!(found, [2.0, 2.5, 0.0, 0.5, 2.0, 2.5, 0.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[host(gather_on_host)]
     #[requires(rows as u128 * width as u128 <= table.len() as u128)]
     #[requires(n as usize <= index.len())]

@@ -9,8 +9,29 @@ use crate::elementwise::PIECE;
 unsafe extern "CUDA" {
     /// Adds to `counts[v]`, for each of the 256 values `v` of a byte, how often it is in `x[..n]`.
     ///
-    /// Any grid and block will do: `histogram_u8<<<264, 256>>>(n, &x, &mut counts)`. For a histogram a chunk, `fill counts = 0;`
-    /// before; for one of the whole run, declare `carry counts: [u32; 256] = 0;`. Counts are exact, and wrap at 2^32.
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg_kernels::histogram_u8;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Histogram {
+    ///         input x: [u8];
+    ///         carry counts: [u32; 256] = 0;
+    ///         chunk c = 1000;
+    ///         stage load { copy x -> dx; }
+    ///         stage count { histogram_u8<<<264, 256>>>(c.len as u32, &dx, &mut counts); }
+    ///     }
+    /// }
+    ///
+    /// let x: Vec<u8> = (0..=255).cycle().take(2560).collect();
+    /// let mut counts = [0; 256];
+    /// Histogram::new(&Device::simulated(Spec::h200()))?.run(&x, &mut counts)?;
+    /// assert_eq!(counts, [10; 256]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// Any grid and block will do. For a histogram a chunk, `fill counts = 0;` before; for one of the whole run, a `carry` as here.
+    /// Counts are exact, and wrap at 2^32.
     #[host(histogram_u8_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(counts.len() >= 256)]
@@ -20,6 +41,20 @@ unsafe extern "CUDA" {
     ///
     /// The bins go from `low` to `high`: `v` is in bin `(v - low) * (bins / (high - low))`, rounded down, in floats of which each
     /// operation is rounded. `high` itself is in the last bin. What is below `low` or above `high`, and NaN, is in none.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg_kernels::histogram_f32;
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (stream, histogram) = (Stream::new(&device)?, histogram_f32::load(&device)?);
+    /// let x = DeviceBuf::from_slice(&device, &[-1.0_f32, 0.0, 0.2, 0.9, 1.0, 1.1, f32::NAN])?;
+    /// let mut counts = DeviceBuf::from_slice(&device, &[0_u32; 4])?;
+    /// // 4 bins of 0.25, from 0 to 1.
+    /// histogram.launch(stream.config(264, 256, 8 * 4 * (4 + 1)), 7, 4, 0.0, 1.0, &x, &mut counts)?;
+    /// assert_eq!(counts.to_vec()?, [2, 0, 0, 2]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     ///
     /// Any grid and block will do: `histogram_f32<<<264, 256, 8 * 4 * (bins + 1)>>>(n, bins, low, high, &x, &mut counts)`. A copy
     /// of the bins in dynamic shared memory takes `4 * (bins | 1)` bytes, and up to 8 copies are used: fewer where

@@ -12,7 +12,30 @@ const PIECE: usize = 1 << 14;
 unsafe extern "CUDA" {
     /// One byte of luma for each RGB pixel: `luma[i]` of `rgb[3 * i..3 * i + 3]` for `i < pixels`, as [`luma`] has it.
     ///
-    /// Needs one thread a pixel: `grayscale<<<blocks(pixels, 256), 256>>>(pixels, &rgb, out luma)`.
+    /// `rgb` is `[pixels, 3]`, a byte a channel. Needs one thread a pixel.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg_kernels::grayscale;
+    ///
+    /// stream_pipeline! {
+    ///     /// An item is a pixel.
+    ///     pipeline Gray {
+    ///         input rgb: [u8; 3];
+    ///         output gray: [u8];
+    ///         device dg: [u8];
+    ///         chunk c = auto;
+    ///         stage load { copy rgb -> drgb; }
+    ///         stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &drgb, out dg); }
+    ///         stage store { copy dg -> gray; }
+    ///     }
+    /// }
+    ///
+    /// let mut gray = [0; 2];
+    /// Gray::new(&Device::simulated(Spec::h200()))?.run(&[255, 255, 255, 255, 0, 0], &mut gray)?;
+    /// assert_eq!(gray, [255, 76]);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[host(grayscale_on_host)]
     #[requires(3 * pixels as usize <= rgb.len())]
     #[requires(pixels as usize <= luma.len())]

@@ -47,6 +47,51 @@
 //! | [`top_k`], [`top_k_merge`] | the largest of each row, and lists of them merged |
 //! | [`black_scholes`] | prices of European options |
 //!
+//! # Sizes
+//!
+//! Sizes count elements, not bytes, and are of this chunk. Arrays of several dimensions lie row by row, the last dimension's elements
+//! side by side.
+//!
+//! | argument | of | counts | in a pipeline, mostly |
+//! | --- | --- | --- | --- |
+//! | `n` | maps, reductions, histograms, [`stencil_3`], [`black_scholes`] | elements | `c.len as u32`, an item being an element |
+//! | `n`, `width`, `rows` | [`gather_f32`] | indices, elements of a row, rows of the table | `c.len as u32`, an item being an index |
+//! | `parts` | reductions | partial results, at most one a block | the grid's blocks |
+//! | `bins` | [`histogram_f32`] | bins from `low` to `high`, which are values of `x` | |
+//! | `images`, `rows`, `columns` | [`blur_rows_f32`], [`sobel_f32`] and the like | images, pixels of a column, pixels of a row | `c.len as u32` images, an item being an image |
+//! | `radius` | blurs | pixels on each side | |
+//! | `images`, `pixels`, `channels` | [`grayscale`], [`normalize_chw`] and the like | images, pixels of one, values of a pixel | `c.len as u32` images or pixels |
+//! | `rows`, `columns`, `first`, `height` | [`jacobi`] | rows of this chunk, elements of a row, the first row's number in the grid, rows of the grid | `c.len as u32` rows, `c.start as u32` the first |
+//! | `batch`, `rows`, `columns` | [`transpose`] | matrices, rows and columns of each of `x` | `c.len as u32` matrices |
+//! | `m`, `n`, `k` | [`matmul`] | rows of `a`, columns of `b`, columns of `a` | `c.len as u32` rows of `a` |
+//! | `rows`, `columns`, `k` | [`top_k`] | rows, scores of a row, results of a row | |
+//!
+//! A size that does not fit its slices is refused at the launch, on every device: [`ErrorKind::Requires`](thalweg::ErrorKind::Requires).
+//!
+//! # By hand
+//!
+//! A kernel is launched without a pipeline, too, on a [`Stream`](thalweg::Stream):
+//!
+//! ```
+//! use thalweg::{Device, DeviceBuf, ErrorKind, Spec, Stream, blocks};
+//! use thalweg_kernels::transpose;
+//!
+//! let device = Device::simulated(Spec::h200());
+//! let (stream, transpose) = (Stream::new(&device)?, transpose::load(&device)?);
+//! let x = DeviceBuf::from_slice(&device, &[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0])?; // 2 rows of 3
+//! let mut y = DeviceBuf::zeroed(&device, 6)?;
+//!
+//! let grid = (blocks(3, 32), blocks(2, 32));
+//! transpose.launch(stream.config(grid, 256, 0), 1, 2, 3, &x, &mut y)?;
+//! assert_eq!(y.to_vec()?, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+//!
+//! let refused = transpose.launch(stream.config(grid, 256, 0), 1, 3, 3, &x, &mut y).unwrap_err();
+//! assert!(matches!(refused.kind(), ErrorKind::Requires { kernel: "transpose", .. }));
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+//!
+//! # Promises
+//!
 //! No launch of them touches memory outside its slices, whatever its grid, block and shared memory. One that has fewer
 //! threads than a kernel asks for does less (where it asks for one thread an element, those along x count); matrices,
 //! stencils, blurs, edges and top-k are whole with any grid. `n` counts elements of this chunk, mostly `c.len as u32`.

@@ -11,6 +11,33 @@ use crate::elementwise::{PIECE, covered};
 unsafe extern "CUDA" {
     /// `y[i] = a * x[i] + b` for `i < n`, the product and the sum rounded each.
     ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg_kernels::{clamp_f32, scale_f32};
+    ///
+    /// stream_pipeline! {
+    ///     /// Degrees Celsius as Fahrenheit, at least -40.
+    ///     pipeline Fahrenheit {
+    ///         input celsius: [f32];
+    ///         output fahrenheit: [f32];
+    ///         device t: [f32];
+    ///         device df: [f32];
+    ///         chunk c = auto;
+    ///         stage load { copy celsius -> dc; }
+    ///         stage convert {
+    ///             scale_f32<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.8, 32.0, &dc, out t);
+    ///             clamp_f32<<<blocks(c.len, 256), 256>>>(c.len as u32, -40.0, f32::INFINITY, &t, out df);
+    ///         }
+    ///         stage store { copy df -> fahrenheit; }
+    ///     }
+    /// }
+    ///
+    /// let mut fahrenheit = [0.0; 3];
+    /// Fahrenheit::new(&Device::simulated(Spec::h200()))?.run(&[-100.0, 0.0, 100.0], &mut fahrenheit)?;
+    /// assert_eq!(fahrenheit, [-40.0, 32.0, 212.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// Needs one thread an element: `scale_f32<<<blocks(n, 256), 256>>>(n, a, b, &x, out y)`. The same bits on every device.
     #[instantiate("scale<float>")]
     #[host(scale_on_host)]

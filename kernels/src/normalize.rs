@@ -10,6 +10,8 @@ unsafe extern "CUDA" {
     /// `y[i] = (x[i] / 255 - mean[c]) / deviation[c]` for `pixels` pixels of `channels` interleaved channels, where `c` is
     /// `i % channels`.
     ///
+    /// `x` and `y` are `[pixels, channels]`; `mean` and `deviation` have an element for each channel, on the scale from 0 to 1.
+    ///
     /// Needs one thread a value: `normalize_hwc<<<blocks(n * channels, 256), 256>>>(n, channels, &mean, &deviation, &x, out y)`.
     /// Each operation is rounded: the same bits on every device. A deviation of 0 gives infinities and NaN, as the formula does.
     #[host(normalize_hwc_on_host)]
@@ -30,8 +32,37 @@ unsafe extern "CUDA" {
     /// the value of image `i`, channel `c` and pixel `p` goes from `x[(i * pixels + p) * channels + c]` to
     /// `y[(i * channels + c) * pixels + p]`.
     ///
-    /// Needs one thread a pixel: `normalize_chw<<<blocks(images * pixels, 256), 256>>>(images, pixels, channels, &mean, &deviation,
-    /// &x, out y)`. With `input x: [u8; 3 * pixels]`, an item is an image.
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg_kernels::normalize_chw;
+    ///
+    /// stream_pipeline! {
+    ///     /// An item is an image of `pixels` pixels with 3 channels.
+    ///     pipeline Normalize {
+    ///         param pixels: u32;
+    ///         resident mean: [f32];
+    ///         resident deviation: [f32];
+    ///         input x: [u8; 3 * pixels as usize];
+    ///         output y: [f32; 3 * pixels as usize];
+    ///         device dy: [f32; 3 * pixels as usize];
+    ///         chunk c = auto;
+    ///         stage load { copy x -> dx; }
+    ///         stage normalize {
+    ///             normalize_chw<<<blocks(c.len * pixels as usize, 256), 256>>>(
+    ///                 c.len as u32, pixels, 3, &mean, &deviation, &dx, out dy);
+    ///         }
+    ///         stage store { copy dy -> y; }
+    ///     }
+    /// }
+    ///
+    /// let (x, mut y) = ([255, 0, 51, 0, 255, 51], [0.0; 6]); // an image of two pixels
+    /// let mut normalize = Normalize::new(&Device::simulated(Spec::h200()))?;
+    /// normalize.run(2, &[0.0, 0.5, 0.0], &[1.0, 0.5, 1.0], &x, &mut y)?;
+    /// assert_eq!(y, [1.0, 0.0, -1.0, 1.0, 0.2, 0.2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// Needs one thread a pixel.
     #[host(normalize_chw_on_host)]
     #[requires(images as u128 * pixels as u128 * channels as u128 <= x.len() as u128)]
     #[requires(images as u128 * pixels as u128 * channels as u128 <= y.len() as u128)]

@@ -7,7 +7,8 @@ use thalweg::prelude::*;
 unsafe extern "CUDA" {
     /// The sum of `x[..n]` in `parts` parts, added and given in doubles.
     ///
-    /// Any grid and block will do. Block `b` leaves its share in `sums[b]`; where there are fewer blocks than parts, the others
+    /// `x` has at least `n` elements and `sums` at least `parts`, which is most often the number of blocks. Any grid and block will
+    /// do. Block `b` leaves its share in `sums[b]`; where there are fewer blocks than parts, the others
     /// become 0, so that `sums[..parts]` always add up to the whole. For one value a chunk, add them up by one block:
     ///
     /// ```
@@ -78,6 +79,20 @@ unsafe extern "CUDA" {
     /// Any grid and block will do. Block `b` leaves its share in `least[b]`; where there are fewer blocks than parts, the others
     /// become infinity. For one value a chunk, `min_f32<<<264, 256>>>(n, 264, &x, out parts)` and then
     /// `min_f32<<<1, 256>>>(264, 1, &parts, out least)`, as for [`sum_f32`]. The same on every device and for every grid.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    /// use thalweg_kernels::min_f32;
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (stream, min) = (Stream::new(&device)?, min_f32::load(&device)?);
+    /// let x = DeviceBuf::from_slice(&device, &[3.0_f32, -1.5, 4.0, 2.0])?;
+    /// let (mut parts, mut least) = (DeviceBuf::zeroed(&device, 8)?, DeviceBuf::zeroed(&device, 1)?);
+    /// min.launch(stream.config(8, 256, 0), 4, 8, &x, &mut parts)?;
+    /// min.launch(stream.config(1, 256, 0), 8, 1, &parts, &mut least)?;
+    /// assert_eq!(least.to_vec()?, [-1.5]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[host(min_on_host)]
     #[requires(n as usize <= x.len())]
     #[requires(parts as usize <= least.len())]

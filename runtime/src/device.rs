@@ -42,9 +42,20 @@ impl Device {
     /// The environment variable `THALWEG_DEVICE` overrides it: `sim`, `cuda` for the first GPU, or `cuda:N` for GPU `N`. `auto`,
     /// or an empty value, is as if it were not set; spaces around it do not count.
     ///
+    /// ```
+    /// use thalweg::Device;
+    ///
+    /// let device = Device::open()?;
+    /// println!("{device}");
+    /// assert_eq!(device.is_simulated(), device.name().starts_with("simulated"));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// `THALWEG_DEVICE` names no device or one that does not exist; a GPU is there but cannot be used, or
-    /// `THALWEG_CALIBRATION` names what is no calibration. A machine without any is no error.
+    /// `THALWEG_DEVICE` names no device ([`ErrorKind::UnknownDevice`]) or one that does not exist
+    /// ([`ErrorKind::NoSuchDevice`], [`ErrorKind::NoCudaDriver`]); a GPU is there but cannot be used
+    /// ([`ErrorKind::CudaDriverTooOld`], [`ErrorKind::Driver`]); `THALWEG_CALIBRATION` names what is no calibration
+    /// ([`ErrorKind::Calibration`]). A machine without any GPU is no error.
     pub fn open() -> Result<Self> {
         match std::env::var("THALWEG_DEVICE") {
             Ok(value) => Self::named(&value),
@@ -76,9 +87,25 @@ impl Device {
 
     /// The CUDA GPU of this index, from 0.
     ///
+    /// ```
+    /// use thalweg::{Device, ErrorKind};
+    ///
+    /// match Device::cuda(0) {
+    ///     Ok(device) => assert!(!device.is_simulated()),
+    ///     Err(error) => match error.kind() {
+    ///         ErrorKind::NoCudaDriver { looked_for } => println!("none of {looked_for:?} is there"),
+    ///         ErrorKind::NoSuchDevice { count, .. } => println!("this machine has {count}"),
+    ///         _ => return Err(error),
+    ///     },
+    /// }
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// There is no CUDA driver (the error names the libraries that were looked for), no such GPU, or the driver
-    /// refuses it; `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration).
+    /// There is no CUDA driver ([`ErrorKind::NoCudaDriver`], which names the libraries that were looked for) or one that is too old
+    /// ([`ErrorKind::CudaDriverTooOld`]); there is no such GPU ([`ErrorKind::NoSuchDevice`]), or the driver refuses it
+    /// ([`ErrorKind::Driver`]); `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration)
+    /// ([`ErrorKind::Calibration`]).
     pub fn cuda(index: usize) -> Result<Self> {
         let device = Self { driver: cuda::Cuda::open(index)? };
         device.take_given_calibration()?;
@@ -90,8 +117,22 @@ impl Device {
     /// Most libraries use a GPU's *primary* context, as [`cuda`](Self::cuda) does: then this is the same device, and
     /// nothing is kept. A device of any other context has memory, streams and kernels of its own.
     ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    ///
+    /// use cudarc::driver::CudaContext;
+    /// use thalweg::Device;
+    ///
+    /// let context = CudaContext::new(0).expect("a GPU");
+    /// // SAFETY: it is a context of this process, and the `Arc` keeps it.
+    /// let device = unsafe { Device::from_raw(context.cu_ctx().cast(), Arc::clone(&context)) }?;
+    /// // cudarc's is the primary one.
+    /// assert!(device.same(&Device::cuda(0)?));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// There is no CUDA driver; `context` is null or the driver refuses it; as [`cuda`](Self::cuda).
+    /// As [`cuda`](Self::cuda); `context` is null or the driver refuses it ([`ErrorKind::Driver`]).
     ///
     /// # Safety
     /// `context` is null or a `CUcontext` of this process, which is not destroyed before `keep` is dropped.
@@ -103,6 +144,13 @@ impl Device {
     }
 
     /// A simulated device: kernels run their host bodies on the CPU, time is virtual and the same in every run.
+    ///
+    /// ```
+    /// use thalweg::{Device, Spec};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// assert_eq!(device.to_string(), "simulated H200 (compute capability 9.0, 132 multiprocessors, 140 GiB)");
+    /// ```
     pub fn simulated(spec: Spec) -> Self {
         Self::of(Arc::new(Sim::new(spec)))
     }
@@ -115,7 +163,8 @@ impl Device {
     /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.
     ///
     /// # Errors
-    /// There is a driver, but it cannot be used, or refuses one of them; and as [`cuda`](Self::cuda).
+    /// There is a driver, but it cannot be used, or refuses one of them ([`ErrorKind::CudaDriverTooOld`],
+    /// [`ErrorKind::Driver`]); and as [`cuda`](Self::cuda).
     pub fn all() -> Result<Vec<Self>> {
         (0..gpus()?).map(Self::cuda).collect()
     }
@@ -133,7 +182,7 @@ impl Device {
     /// Bytes of device memory that are free now.
     ///
     /// # Errors
-    /// The driver cannot be asked.
+    /// The driver cannot be asked ([`ErrorKind::Driver`]).
     pub fn free_memory(&self) -> Result<u64> {
         Ok(self.driver.free_memory()?)
     }

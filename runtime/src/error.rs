@@ -26,6 +26,41 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///   in pipeline `Saxpy`, stage `load`, operation `copy x -> dx`, chunk 3
 ///   at src/main.rs:31:31
 /// ```
+///
+/// [`kind`](Self::kind) says what has happened, [`place`](Self::place) where, and [`complete`](Self::complete) how much of the
+/// results is there all the same:
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg_kernels::saxpy;
+///
+/// stream_pipeline! {
+///     pipeline Saxpy {
+///         param a: f32;
+///         input x: [f32];
+///         inout y: [f32];
+///         chunk c = 100;
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage axpy { saxpy<<<1, 128>>>(100, a, &dx, &mut dy); } // not all chunks have 100 items
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let mut y = [2.0; 250];
+/// let mut pipeline = Saxpy::new(&Device::simulated(Spec::h200()))?;
+/// let error = pipeline.run(3.0, &[1.0; 250], &mut y).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Requires { kernel: "saxpy", .. }));
+/// assert_eq!((error.place().stage, error.place().chunk), (Some("axpy"), Some(2)));
+///
+/// let arrived = &error.complete()[0];
+/// assert_eq!((arrived.host, arrived.chunks, arrived.items), ("y", 2, 200));
+/// assert_eq!(y[..200], [5.0; 200]);
+///
+/// let text = error.to_string();
+/// assert!(text.starts_with("kernel `saxpy` requires `n as usize <= x.len()`\n  in pipeline `Saxpy`, stage `axpy`,"));
+/// assert!(text.ends_with("the first 2 chunks of `y` (200 items) have arrived"));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Error {
     inner: Box<Inner>,
@@ -101,7 +136,7 @@ impl Error {
         ErrorKind::Routine { routine: routine.into(), status: status.into() }.into()
     }
 
-    /// What happened.
+    /// What happened: to match on.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.kind
     }

@@ -1,6 +1,23 @@
 //! The extents of a launch's grid and block.
 
-/// One extent of a grid or block. Values out of range become ones that the launch refuses.
+/// One extent of a grid or block: any of Rust's integers up to 64 bits. Values out of range become ones that the launch refuses
+/// ([`ErrorKind::LaunchLimit`](crate::ErrorKind::LaunchLimit)): a negative one 0, one beyond `u32` its greatest.
+///
+/// ```
+/// use thalweg::{Device, DeviceBuf, ErrorKind, Spec, Stream};
+/// use thalweg_kernels::saxpy;
+///
+/// let device = Device::simulated(Spec::h200());
+/// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
+/// let x = DeviceBuf::from_slice(&device, &[1.0_f32; 8])?;
+/// let mut y = DeviceBuf::from_slice(&device, &[2.0_f32; 8])?;
+/// saxpy.launch(stream.config(1_usize, 8_u8, 0), 8, 3.0, &x, &mut y)?;
+///
+/// let refused = saxpy.launch(stream.config(-1, 8, 0), 8, 3.0, &x, &mut y).unwrap_err();
+/// assert!(matches!(refused.kind(), ErrorKind::LaunchLimit { value: 0, limit: 1, .. }));
+/// assert_eq!(y.to_vec()?, [5.0; 8]);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an extent of a launch",
     label = "expected a `u32`, `i32` or `usize`"
@@ -27,7 +44,25 @@ macro_rules! axis {
 }
 axis!(u8, u16, u32, u64, usize, i32, i64, isize);
 
-/// A grid or block: `n`, `(x, y)` or `(x, y, z)`.
+/// A grid, in blocks, or a block, in threads: `n`, `(x, y)` or `(x, y, z)`. What is left out is 1.
+///
+/// A launch over the columns and rows of an image, in blocks of 32 x 8 threads:
+///
+/// ```
+/// use thalweg::{Device, DeviceBuf, Spec, Stream, blocks};
+/// use thalweg_kernels::sobel_f32;
+///
+/// let device = Device::simulated(Spec::h200());
+/// let (stream, sobel) = (Stream::new(&device)?, sobel_f32::load(&device)?);
+/// let (rows, columns) = (2, 4);
+/// let image = DeviceBuf::from_slice(&device, &[0.0_f32, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0])?;
+/// let mut edges = DeviceBuf::zeroed(&device, rows * columns)?;
+///
+/// let (grid, block) = ((blocks(columns, 32), blocks(rows, 8)), (32, 8));
+/// sobel.launch(stream.config(grid, block, 0), 1, rows as u32, columns as u32, &image, &mut edges)?;
+/// assert_eq!(edges.to_vec()?, [0.0, 4.0, 4.0, 0.0, 0.0, 4.0, 4.0, 0.0]);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a grid or block",
     label = "expected `n`, `(x, y)` or `(x, y, z)`"

@@ -181,11 +181,33 @@ impl KernelInfo {
 }
 
 /// The position of one thread in a launch: what a kernel's host body gets in place of `threadIdx` and `blockIdx`.
+///
+/// A host body that takes it is called once a thread, one after another. It is a plain function, so that a test can call it with
+/// no device at all:
+///
+/// ```
+/// use thalweg::{Grid, Thread};
+///
+/// /// What `#[host(saxpy_on_host)]` names, in `#[kernels]`.
+/// fn saxpy_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
+///     let i = thread.global_x();
+///     if i < n as usize {
+///         y[i] += a * x[i];
+///     }
+/// }
+///
+/// let (x, mut y) = ([1.0; 7], [2.0; 7]);
+/// // `<<<2, 4>>>`: 8 threads, one more than there are elements.
+/// for thread in (Grid { grid_dim: [2, 1, 1], block_dim: [4, 1, 1], shared: 0 }).threads() {
+///     saxpy_on_host(thread, 7, 3.0, &x, &mut y);
+/// }
+/// assert_eq!(y, [5.0; 7]);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     /// `threadIdx`, as `[x, y, z]`.
     pub index: [u32; 3],
-    /// `blockIdx`.
+    /// `blockIdx`, likewise.
     pub block: [u32; 3],
     /// `blockDim`, in threads.
     pub block_dim: [u32; 3],
@@ -222,6 +244,25 @@ impl Thread {
 ///
 /// Such a body is called once a launch with its slices whole, so it may split them among the CPU's cores itself (with
 /// `rayon`, say), which a body that is called once a thread cannot: its `&mut` slices would alias.
+///
+/// ```
+/// use thalweg::Grid;
+///
+/// /// The sum of each block's share of `x`, in the block's place of `sums`.
+/// fn sums_on_host(grid: Grid, x: &[f32], sums: &mut [f32]) {
+///     let [blocks, ..] = grid.grid_dim;
+///     let share = x.len().div_ceil(blocks as usize);
+///     for (sum, x) in sums.iter_mut().zip(x.chunks(share)) {
+///         *sum = x.iter().sum();
+///     }
+/// }
+///
+/// let grid = Grid { grid_dim: [2, 1, 1], block_dim: [128, 1, 1], shared: 0 };
+/// let mut sums = [0.0; 2];
+/// sums_on_host(grid, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &mut sums);
+/// assert_eq!(sums, [6.0, 15.0]);
+/// assert_eq!(grid.threads().count(), 2 * 128);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     /// `gridDim`, in blocks, as `[x, y, z]`.
@@ -233,7 +274,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// All threads of the launch, block by block.
+    /// All threads of the launch, block by block; of blocks and threads, x counts fastest and z slowest.
     pub fn threads(&self) -> impl Iterator<Item = Thread> + use<> {
         let Self { grid_dim, block_dim, .. } = *self;
         positions(grid_dim).flat_map(move |block| {

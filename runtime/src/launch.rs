@@ -29,21 +29,24 @@ pub trait Kernel: Sized {
     unsafe fn from_function(function: Function) -> Self;
 }
 
-/// A chunk of a device buffer that a launch reads: what `&name` becomes.
+/// A chunk of a device buffer that a launch or a routine reads: what `&name` becomes in a pipeline. By hand, the part of a buffer that
+/// [`DeviceBuf::slice`](crate::DeviceBuf::slice) gives.
 #[derive(Debug)]
 pub struct DeviceSlice<'r, T> {
     view: View<T>,
     run: PhantomData<&'r ()>,
 }
 
-/// A chunk of a device buffer that a launch reads and writes: what `&mut name` becomes.
+/// A chunk of a device buffer that a launch or a routine reads and writes: what `&mut name` becomes in a pipeline. By hand, the part
+/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'r, T> {
     view: ViewMut<T>,
     run: PhantomData<&'r ()>,
 }
 
-/// A chunk of a device buffer that a launch writes without reading it: what `out name` becomes.
+/// A chunk of a device buffer that a launch or a routine writes without reading it: what `out name` becomes in a pipeline. A routine
+/// writes all of it.
 #[derive(Debug)]
 pub struct DeviceSliceOut<'r, T> {
     view: ViewMut<T>,

@@ -3,7 +3,36 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What a run did: how much, how long, how fast.
+/// What a run did: how much, how long, how fast. `Display` prints it.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg_kernels::saxpy;
+///
+/// # stream_pipeline! {
+/// #     pipeline Saxpy {
+/// #         param a: f32;
+/// #         input x: [f32];
+/// #         inout y: [f32];
+/// #         chunk c = auto;
+/// #         stage load { copy x -> dx; copy y -> dy; }
+/// #         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+/// #         stage store { copy dy -> y; }
+/// #     }
+/// # }
+/// let mut saxpy = Saxpy::options(&Device::simulated(Spec::h200())).chunk(1024).depth(3).build()?;
+/// let report = saxpy.run(3.0, &[1.0; 3500], &mut [2.0; 3500])?;
+/// assert_eq!((report.items, report.chunks, report.chunk), (3500, 4, 1024));
+/// assert_eq!(report.bytes_to_device, 2 * 3500 * 4); // x and y
+/// assert_eq!(report.bytes_to_host, 3500 * 4);
+/// assert_eq!(report.bytes_staged, 3 * 3500 * 4); // arrays are pageable
+/// assert_eq!(report.device_memory, 3 * 2 * 1024 * 4); // 3 slots of dx and dy
+///
+/// let text = report.to_string();
+/// assert!(text.starts_with("Saxpy on simulated H200: 3500 items in 4 chunks of 1024, depth 3\n"));
+/// assert!(text.ends_with("27.3 KiB to the device, 13.7 KiB back, 41.0 KiB of them staged by the CPU"));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
@@ -48,12 +77,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Bytes per second from host to device, over the whole run.
+    /// Bytes per second from host to device, over the whole run: [`bytes_to_device`](Self::bytes_to_device) in
+    /// [`time`](Self::time). 0 of a run that took no time.
     pub fn bandwidth_to_device(&self) -> f64 {
         rate(self.bytes_to_device, self.time)
     }
 
-    /// Bytes per second from device to host, over the whole run.
+    /// Bytes per second from device to host, likewise.
     pub fn bandwidth_to_host(&self) -> f64 {
         rate(self.bytes_to_host, self.time)
     }

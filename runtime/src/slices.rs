@@ -67,7 +67,44 @@ macro_rules! regions {
 regions!(DeviceSlice<'_, T> => View, DeviceSliceMut<'_, T> => ViewMut, DeviceSliceOut<'_, T> => ViewMut);
 regions!(View<T> => View, ViewMut<T> => ViewMut);
 
-/// A tuple of arguments that are memory.
+/// A tuple of arguments that are memory, of up to twelve: what [`Enqueue::simulate`](crate::Enqueue::simulate) takes, and hands
+/// its function as slices. A [`DeviceSlice`] becomes `&[T]`, a [`DeviceSliceMut`] or a [`DeviceSliceOut`] becomes `&mut [T]`.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// /// `z <- x + y`. On a GPU a library's function would be called here.
+/// fn add(
+///     queue: &Enqueue<'_>,
+///     x: DeviceSlice<'_, f32>,
+///     y: DeviceSlice<'_, f32>,
+///     z: DeviceSliceOut<'_, f32>,
+/// ) -> Result<()> {
+///     queue.simulate((x, y, z), |(x, y, z): (&[f32], &[f32], &mut [f32])| {
+///         for ((z, x), y) in z.iter_mut().zip(x).zip(y) {
+///             *z = x + y;
+///         }
+///     })
+/// }
+///
+/// stream_pipeline! {
+///     pipeline Add {
+///         input x: [f32];
+///         input y: [f32];
+///         output z: [f32];
+///         device dz: [f32];
+///         chunk c = auto;
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage add { call add(&dx, &dy, out dz); }
+///         stage store { copy dz -> z; }
+///     }
+/// }
+///
+/// let mut z = [0.0; 2];
+/// Add::new(&Device::simulated(Spec::h200()))?.run(&[1.0, 2.0], &[10.0, 20.0], &mut z)?;
+/// assert_eq!(z, [11.0, 22.0]);
+/// # Ok::<(), Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no tuple of device slices",
     label = "expected the routine's arguments that are memory, `(x, y)`; one alone is `(x,)`"

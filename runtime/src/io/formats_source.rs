@@ -36,10 +36,12 @@ pub fn npy<R: Read + Send>(file: R) -> Streamed<NpyReader<R>> {
     Streamed(NpyReader::new(file))
 }
 
-/// The elements of a `.npy` file that is in memory, mapped there say. They are what [`npy()`] would give.
+/// The elements of a `.npy` file that is in memory, mapped there say. They are what [`npy()`] would give, to pass as a slice.
 ///
 /// # Errors
-/// Likewise, and if they are not aligned as `T` is. In a file that is mapped from its beginning they are.
+/// What [`npy()`] fails at: [`InvalidData`](io::ErrorKind::InvalidData), or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) of a
+/// file that is shorter than its header says. [`InvalidInput`](io::ErrorKind::InvalidInput) if they are not aligned as `T` is; in a
+/// file that is mapped from its beginning they are.
 pub fn npy_slice<T: Scalar>(file: &[u8]) -> io::Result<&[T]> {
     npy::slice(file)
 }
@@ -112,6 +114,28 @@ where
 ///
 /// Pages are read that are not compressed, or by Snappy; others if the program enables the feature of the crate `parquet`
 /// (`zstd`, say) in its own dependencies.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [f32];
+/// #         output z: [f32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let file = tempfile::tempfile().expect("a file");
+/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// through.run(&[0.5, 1.5, 2.5], sink::parquet(&file, "x"))?;
+///
+/// let mut z = Vec::new();
+/// through.run(source::parquet(file, "x"), sink::extend(&mut z))?;
+/// assert_eq!(z, [0.5, 1.5, 2.5]);
+/// # Ok::<(), Error>(())
+/// ```
 #[cfg(feature = "parquet")]
 pub fn parquet<R, T>(file: R, column: impl Into<String>) -> Streamed<super::parquet::ParquetReader<R, T>>
 where

@@ -79,12 +79,54 @@ impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for Box<S> {
 
 /// The bytes of the elements in this machine's byte order, to a file, a pipe or a socket. It is flushed at the end.
 ///
-/// A chunk is written at once, so that a `BufWriter` gains nothing.
+/// A chunk is written at once, so that a `BufWriter` gains nothing. An error of the writer is
+/// [`ErrorKind::Sink`](crate::ErrorKind::Sink) of the run.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let mut file = Vec::new();
+/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// through.run(&[1, 2, 0x0403], sink::write(&mut file))?;
+/// assert_eq!(file, [1_u32, 2, 0x0403].map(u32::to_ne_bytes).as_flattened());
+/// # Ok::<(), Error>(())
+/// ```
 pub fn write<W: Write + Send>(writer: W) -> Streamed<Writer<W>> {
     Streamed(Writer(writer))
 }
 
-/// A `Vec` for each chunk. The run fails once the receiver is gone.
+/// A `Vec` for each chunk. The run fails once the receiver is gone ([`ErrorKind::Sink`](crate::ErrorKind::Sink)).
+///
+/// The channel holds as many chunks as nobody has received: [`sync_channel`] bounds them.
+///
+/// ```
+/// use std::sync::mpsc;
+///
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let (sender, chunks) = mpsc::channel();
+/// Through::new(&Device::simulated(Spec::h200()))?.run(&[1, 2, 3, 4, 5, 6], sink::channel(sender))?;
+/// assert_eq!(chunks.iter().collect::<Vec<_>>(), [vec![1, 2, 3, 4], vec![5, 6]]); // `chunk c = 4;`
+/// # Ok::<(), Error>(())
+/// ```
 pub fn channel<T: Pod + Send>(sender: Sender<Vec<T>>) -> Streamed<Channel<Sender<Vec<T>>>> {
     Streamed(Channel(sender))
 }
@@ -95,6 +137,26 @@ pub fn sync_channel<T: Pod + Send>(sender: SyncSender<Vec<T>>) -> Streamed<Chann
 }
 
 /// Appends to a `Vec`, where it is not known how long the result will be.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let mut z = vec![0];
+/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let report = through.run(source::iter(1..=9), sink::extend(&mut z))?;
+/// assert_eq!((report.items, report.chunks), (9, 3));
+/// assert_eq!(z, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn extend<T: Pod + Send>(data: &mut Vec<T>) -> Streamed<Extend<'_, T>> {
     Streamed(Extend(data))
 }

@@ -118,7 +118,31 @@ pub fn read<R: Read + Send>(reader: R) -> Streamed<Reader<R>> {
     Streamed(Reader(reader))
 }
 
-/// Elements, one by one.
+/// Elements, one by one, until the iterator ends, or until there are as many items as another argument has.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let mut z = Vec::new();
+/// through.run(source::iter((0..).map(|i| i * i).take(6)), sink::extend(&mut z))?;
+/// assert_eq!(z, [0, 1, 4, 9, 16, 25]);
+///
+/// // An iterator without an end: the length of `z` counts.
+/// let mut z = [0; 5];
+/// through.run(source::iter(10..), &mut z)?;
+/// assert_eq!(z, [10, 11, 12, 13, 14]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn iter<I>(elements: I) -> Streamed<Elements<I::IntoIter>>
 where
     I: IntoIterator<IntoIter: Send>,
@@ -127,6 +151,25 @@ where
 }
 
 /// `Vec`s, slices or whatever else holds elements, each of any length: they need not have to do with chunks.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let mut z = Vec::new();
+/// let batches = source::batches([vec![1], vec![], vec![2, 3, 4, 5, 6]]);
+/// Through::new(&Device::simulated(Spec::h200()))?.run(batches, sink::extend(&mut z))?;
+/// assert_eq!(z, [1, 2, 3, 4, 5, 6]);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn batches<I>(batches: I) -> Streamed<Batches<I::IntoIter, I::Item>>
 where
     I: IntoIterator<IntoIter: Send, Item: Send>,
@@ -138,6 +181,35 @@ where
 ///
 /// While nothing comes the run waits. A sender that is kept and not used, in the thread that calls `run` say, keeps it waiting
 /// for ever.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::thread;
+///
+/// use thalweg::prelude::*;
+///
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [u32];
+/// #         output z: [u32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let (sender, batches) = mpsc::channel();
+/// let producer = thread::spawn(move || {
+///     for batch in [vec![1, 2, 3], vec![4, 5]] {
+///         sender.send(batch).expect("the run receives");
+///     }
+///     // Here the sender is dropped, which ends the run.
+/// });
+/// let mut z = Vec::new();
+/// Through::new(&Device::simulated(Spec::h200()))?.run(source::channel(batches), sink::extend(&mut z))?;
+/// assert_eq!(z, [1, 2, 3, 4, 5]);
+/// # producer.join().expect("it has not panicked");
+/// # Ok::<(), Error>(())
+/// ```
 pub fn channel<B: Send>(receiver: Receiver<B>) -> Streamed<Batches<std::sync::mpsc::IntoIter<B>, B>> {
     batches(receiver)
 }

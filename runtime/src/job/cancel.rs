@@ -10,14 +10,28 @@ thread_local!(static CURRENT: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::n
 ///
 /// ```
 /// use thalweg::Cancel;
+/// use thalweg::prelude::*;
 ///
-/// let cancel = Cancel::new();
-/// let asked = cancel.during(|| {
-///     // Any pipeline's run here ends with `ErrorKind::Cancelled` once somebody has called `cancel.cancel()`.
-///     cancel.is_cancelled()
-/// });
-/// assert!(!asked);
+/// # stream_pipeline! {
+/// #     pipeline Through {
+/// #         input x: [f32];
+/// #         output z: [f32];
+/// #         chunk c = 4;
+/// #         stage there { copy x -> dx; }
+/// #         stage back { copy dx -> z; }
+/// #     }
+/// # }
+/// let mut through = Through::new(&Device::simulated(Spec::h200()))?;
+/// let (cancel, mut z) = (Cancel::new(), [0.0; 100]);
+/// cancel.during(|| through.run(&[1.0; 100], &mut z))?; // nobody has asked
+///
+/// cancel.cancel(); // most often from another thread, while the run goes on
+/// let ended = cancel.during(|| through.run(&[2.0; 100], &mut z)).unwrap_err();
+/// assert!(matches!(ended.kind(), ErrorKind::Cancelled));
+/// # Ok::<(), Error>(())
 /// ```
+///
+/// A run that was cancelled says in [`Error::complete`](crate::Error::complete) how much of its results has arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     asked: Arc<AtomicBool>,
@@ -39,7 +53,8 @@ impl Cancel {
         self.asked.load(Ordering::Acquire)
     }
 
-    /// Does something whose runs, on this thread, can be asked to end.
+    /// Does something whose runs, on this thread, can be asked to end: they fail with
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). Runs on threads that it starts are not asked.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Leave;
         impl Drop for Leave {

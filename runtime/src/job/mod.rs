@@ -109,7 +109,8 @@ fn take<T>(state: &mut State<T>) -> Option<Result<T>> {
 /// [cancelled](Job::cancel). What is to be had back, also after an error, the work returns.
 ///
 /// # Errors
-/// No thread can be started. What the work itself returns, the job gives; if it panics, [`ErrorKind::Panicked`].
+/// No thread can be started ([`ErrorKind::NoThread`]). What the work itself returns, the job gives; if it panics,
+/// [`ErrorKind::Panicked`].
 pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<Job<T>> {
     let (shared, cancel) = (Shared::new(), Cancel::new());
     let (its, token) = (Arc::clone(&shared), cancel.clone());
@@ -130,7 +131,8 @@ impl<T> Job<T> {
     /// Waits until it is done, and gives what came of it.
     ///
     /// # Errors
-    /// Those of the work.
+    /// Those of the work; [`ErrorKind::Panicked`] if it has panicked; [`ErrorKind::JobTaken`] if a poll of this future has given them
+    /// already.
     pub fn wait(self) -> Result<T> {
         self.shared.wait()
     }

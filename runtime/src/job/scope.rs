@@ -56,7 +56,7 @@ impl<'scope> Scope<'scope, '_> {
     /// Does some work on a thread of its own.
     ///
     /// # Errors
-    /// No thread can be started.
+    /// No thread can be started ([`ErrorKind::NoThread`]).
     pub fn spawn<T: Send + 'scope>(
         self,
         work: impl FnOnce() -> Result<T> + Send + 'scope,
@@ -89,7 +89,7 @@ impl<T> ScopedJob<'_, T> {
     /// Waits until it is done, and gives what came of it.
     ///
     /// # Errors
-    /// Those of the work.
+    /// Those of the work; [`ErrorKind::Panicked`] if it has panicked.
     pub fn wait(self) -> Result<T> {
         self.shared.wait()
     }

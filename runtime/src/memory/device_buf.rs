@@ -49,7 +49,7 @@ impl<T: Pod> DeviceBuf<T> {
     /// `len` elements, all zero.
     ///
     /// # Errors
-    /// Device memory does not suffice, or the driver fails.
+    /// Device memory does not suffice ([`ErrorKind::OutOfDeviceMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
         let buffer = Self::uninitialized(device, len)?;
         let bytes = buffer.core.bytes();
@@ -67,7 +67,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// A copy of `data`.
     ///
     /// # Errors
-    /// Device memory, or page-locked memory to copy through, does not suffice, or the driver fails.
+    /// Device memory, or page-locked memory to copy through, does not suffice ([`ErrorKind::OutOfDeviceMemory`],
+    /// [`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn from_slice(device: &Device, data: &[T]) -> Result<Self> {
         let mut buffer = Self::uninitialized(device, data.len())?;
         buffer.copy_from_slice(data)?;
@@ -77,8 +78,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// Copies `data` to the device. After an error the buffer may hold some of it.
     ///
     /// # Errors
-    /// `data` has another length, the buffer is poisoned, page-locked memory to copy through does not suffice, or the
-    /// driver fails.
+    /// `data` has another length ([`ErrorKind::DeviceBufLength`]), the buffer is [`ErrorKind::Poisoned`], page-locked memory to copy
+    /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         self.copy(data.as_ptr().cast_mut(), data.len(), Direction::In)
     }
@@ -94,8 +95,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// A copy of everything.
     ///
     /// # Errors
-    /// The buffer is poisoned, an operation of a stream that was to write it has failed, page-locked memory to copy through does
-    /// not suffice, or the driver fails.
+    /// The buffer is [`ErrorKind::Poisoned`], or a stream's operation that was to write it has failed; page-locked memory to copy
+    /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len];
         self.copy_to_slice(&mut data)?;
@@ -109,8 +110,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// [`note_read`](crate::Stream::note_read).
     ///
     /// # Errors
-    /// The device is simulated ([`ErrorKind::NotAGpu`]); the address is not aligned for the elements; there are more bytes than can be
-    /// addressed.
+    /// The device is simulated ([`ErrorKind::NotAGpu`]); the address is not aligned for the elements, or there are more bytes than can
+    /// be addressed ([`ErrorKind::Address`]).
     ///
     /// # Safety
     /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped. Nobody accesses them while

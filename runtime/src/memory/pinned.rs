@@ -43,7 +43,8 @@ impl<T: Pod> PinnedBuf<T> {
     /// `len` elements, all zero.
     ///
     /// # Errors
-    /// The operating system or the driver will not lock so many pages.
+    /// The operating system or the driver will not lock so many pages ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails
+    /// ([`ErrorKind::Driver`]).
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
         Self::allocated(device, len, Pages::Plain)
     }
@@ -95,7 +96,7 @@ impl<T: Pod> PinnedBuf<T> {
     ///
     /// # Errors
     /// The operating system or the driver will not lock so many pages, or pages of the `Vec` are locked already: small ones may
-    /// share a page.
+    /// share a page. [`ErrorKind::Driver`].
     pub fn register(device: &Device, data: Vec<T>) -> Result<Self> {
         assert_align::<T>();
         let len = data.len();
@@ -106,7 +107,8 @@ impl<T: Pod> PinnedBuf<T> {
     /// The `Vec` that was [registered](Self::register), once no operation uses it any more. The buffer is lost after an error.
     ///
     /// # Errors
-    /// It was not registered but allocated, is poisoned, or is part of a [`Graph`](crate::streams::Graph).
+    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); it is
+    /// [`ErrorKind::Poisoned`].
     pub fn into_vec(self) -> Result<Vec<T>> {
         let mut core =
             Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
@@ -123,7 +125,8 @@ impl<T: Pod> PinnedBuf<T> {
     /// but cannot say what has failed.
     ///
     /// # Errors
-    /// Such an operation has failed, or one before it in its stream, or the buffer is poisoned.
+    /// Such an operation has failed, or one before it in its stream: with the error of that one. The buffer is
+    /// [`ErrorKind::Poisoned`].
     pub fn wait(&self) -> Result<&[T]> {
         if !self.core.is_readable() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());

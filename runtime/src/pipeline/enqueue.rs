@@ -190,7 +190,8 @@ impl Enqueue<'_> {
     /// a tuple of the routine's arguments.
     ///
     /// # Errors
-    /// The device is a GPU; two of `memory` overlap and one is written; the run was refused before.
+    /// The device is a GPU ([`ErrorKind::NotSimulated`]); two of `memory` overlap and one is written ([`ErrorKind::Aliased`]); the run
+    /// was refused before, with the error that it was refused with.
     pub fn simulate<V, F>(&self, memory: V, body: F) -> Result<()>
     where
         V: Views,

@@ -134,7 +134,34 @@ impl fmt::Debug for Functions {
     }
 }
 
-/// What a `host` function or a callback returns: nothing, or a `Result` whose error can be shown.
+/// What a `host` function or a callback returns: nothing, or a `Result` whose error can be shown. An error ends the run, with
+/// [`ErrorKind::HostFunction`](crate::ErrorKind::HostFunction) or [`ErrorKind::Callback`](crate::ErrorKind::Callback).
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// fn positive(x: &[f32]) -> std::result::Result<(), String> {
+///     x.iter().find(|x| **x <= 0.0).map_or(Ok(()), |x| Err(format!("{x} is not positive")))
+/// }
+///
+/// stream_pipeline! {
+///     pipeline Checked {
+///         input x: [f32];
+///         output y: [f32];
+///         host h: [f32];
+///         chunk c = 2;
+///         stage there { copy x -> dx; }
+///         stage check { copy dx -> h; host positive(&h); }
+///         stage back { copy dx -> y; }
+///     }
+/// }
+///
+/// let mut checked = Checked::new(&Device::simulated(Spec::h200()))?;
+/// let error = checked.run(&[1.0, 2.0, 3.0, -4.0], &mut [0.0; 4]).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::HostFunction { message, .. } if message == "-4 is not positive"));
+/// assert_eq!(error.place().chunk, Some(1));
+/// # Ok::<(), Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a function on the host cannot return `{Self}`",
     label = "expected `()` or `Result<(), E>` with an error that can be shown",
@@ -157,7 +184,8 @@ impl<E: fmt::Display> Outcome for std::result::Result<(), E> {
     }
 }
 
-/// A value that a `host` function is called with.
+/// A value that a `host` function is called with: anything that is `Copy`, `Send` and borrows nothing, for the function is called
+/// later, on another thread.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a host function, which takes `Copy` values that borrow nothing and may not call CUDA",
     label = "expected a value that is `Copy` and borrows nothing"
@@ -173,7 +201,30 @@ pub fn host_value<T: HostValue>(value: T) -> T {
     value
 }
 
-/// How often a `repeat` repeats.
+/// How often a `repeat` repeats: any of Rust's integers up to 64 bits. A negative one is 0.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg_kernels::saxpy;
+///
+/// stream_pipeline! {
+///     pipeline Add {
+///         param times: i32;
+///         input x: [f32];
+///         inout y: [f32];
+///         chunk c = auto;
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage add { repeat times { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &dx, &mut dy); } }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let (mut add, mut y) = (Add::new(&Device::simulated(Spec::h200()))?, [1.0; 3]);
+/// add.run(4, &[10.0; 3], &mut y)?;
+/// add.run(-1, &[10.0; 3], &mut y)?;
+/// assert_eq!(y, [41.0; 3]);
+/// # Ok::<(), Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of times",
     label = "expected a whole number"

@@ -15,6 +15,34 @@ pub trait Build: Sized {
 }
 
 /// What a pipeline is built with, other than its declarations say: `Saxpy::options(&device).chunk(n).build()?`.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg_kernels::saxpy;
+///
+/// # stream_pipeline! {
+/// #     pipeline Saxpy {
+/// #         param a: f32;
+/// #         input x: [f32];
+/// #         inout y: [f32];
+/// #         chunk c = auto;
+/// #         stage load { copy x -> dx; copy y -> dy; }
+/// #         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+/// #         stage store { copy dy -> y; }
+/// #     }
+/// # }
+/// let device = Device::simulated(Spec::h200());
+/// let mut saxpy = Saxpy::options(&device).chunk(1000).depth(2).build()?;
+///
+/// let mut y = [2.0; 4500];
+/// let report = saxpy.run(3.0, &[1.0; 4500], &mut y)?;
+/// assert_eq!((report.chunks, report.chunk, report.depth), (5, 1000, 2));
+/// assert_eq!(y, [5.0; 4500]);
+///
+/// let refused = Saxpy::options(&device).depth(0).build().err().expect("a ring needs slots");
+/// assert!(matches!(refused.kind(), ErrorKind::DepthZero));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until `build` is called"]
 pub struct Options<P> {
@@ -44,20 +72,49 @@ impl<P: Build> Options<P> {
         }
     }
 
-    /// Items in a chunk, in place of the pipeline's `chunk` declaration. At least 1.
+    /// Items in a chunk, in place of the pipeline's `chunk` declaration. At least 1; the last chunk of a run may have fewer.
     pub fn chunk(mut self, items: usize) -> Self {
         self.chunk = Some(items);
         self
     }
 
-    /// Ring slots, in place of the pipeline's `depth` declaration. From 1 to 1,024.
+    /// Ring slots, in place of the pipeline's `depth` declaration: chunks that may be under way at once. From 1 to 1,024.
+    ///
+    /// Each slot has device memory of its own for every buffer that is neither `resident` nor a `carry`.
     pub fn depth(mut self, slots: usize) -> Self {
         self.depth = Some(slots);
         self
     }
 
     /// Bytes of device memory that the ring may take, in place of the pipeline's `budget` declaration. An `auto` chunk is
-    /// made small enough; what is given and does not fit is an error.
+    /// made small enough; what is given and does not fit is [`ErrorKind::Budget`](crate::ErrorKind::Budget), from
+    /// [`build`](Self::build) or from the run whose arguments it depends on.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Through {
+    ///         input x: [f32];
+    ///         output z: [f32];
+    ///         chunk c = auto;
+    ///         depth = 2;
+    ///         stage there { copy x -> dx; }
+    ///         stage back { copy dx -> z; }
+    ///     }
+    /// }
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (x, mut z) = (vec![1.0; 1 << 20], vec![0.0; 1 << 20]);
+    /// let report = Through::options(&device).budget(64 * KIB).build()?.run(&x, &mut z)?;
+    /// assert!(report.device_memory <= 64 * KIB as u64);
+    ///
+    /// // 2 slots with 16 Ki elements of 4 bytes are 128 KiB.
+    /// let too_large = Through::options(&device).budget(64 * KIB).chunk(16 * KIB).build();
+    /// let refused = too_large.and_then(|mut through| through.run(&x, &mut z)).unwrap_err();
+    /// assert!(matches!(refused.kind(), ErrorKind::Budget { needed: 131_072, budget: 65_536, .. }));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn budget(mut self, bytes: usize) -> Self {
         self.budget = Some(bytes);
         self
@@ -92,6 +149,27 @@ impl<P: Build> Options<P> {
     /// simulated device, and with `THALWEG_SYNC=1`, nobody waits, and every chunk is timed.
     ///
     /// This says how much it may be, whatever the run and the device are like: 1 times every chunk, 0 those few.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// # stream_pipeline! {
+    /// #     pipeline Through {
+    /// #         input x: [f32];
+    /// #         output z: [f32];
+    /// #         chunk c = 4;
+    /// #         stage there { copy x -> dx; }
+    /// #         stage back { copy dx -> z; }
+    /// #     }
+    /// # }
+    /// let device = Device::simulated(Spec::h200());
+    /// let (x, mut z) = (vec![1.0; 400], vec![0.0; 400]); // 100 chunks
+    /// let all = Through::options(&device).profile_share(1.0).build()?.profile(&x, &mut z)?;
+    /// assert_eq!(all.timed_chunks(), 100);
+    /// let few = Through::options(&device).profile_share(0.0).build()?.profile(&x, &mut z)?;
+    /// assert!(few.timed_chunks() < 100 && few.spans.len() == all.spans.len());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn profile_share(mut self, share: f64) -> Self {
         self.profile_share = Some(share);
         self
@@ -152,8 +230,24 @@ impl<P: Build> Options<P> {
     /// arguments of a run.
     ///
     /// # Errors
-    /// The chunk or the depth is 0, or the depth is more than 1,024; device memory or the budget does not suffice; a kernel does not
-    /// compile, is not in its source, or has no host body for the simulated device.
+    /// The chunk or the depth is 0, or the depth more than 1,024 ([`ChunkZero`], [`DepthZero`], [`DepthTooLarge`]); the ring is
+    /// larger than its budget, or than the device's memory ([`Budget`], [`OutOfDeviceMemory`]); a kernel does not compile, is not in
+    /// its source, or has other parameters there ([`Compile`], [`NoSuchKernel`], [`ParameterCount`], [`ParameterSize`]); on a GPU,
+    /// there is no NVRTC to compile it ([`NoNvrtc`]); on the simulated device, it has no host body ([`NoHostBody`]); the driver
+    /// refuses ([`Driver`]).
+    ///
+    /// [`ChunkZero`]: crate::ErrorKind::ChunkZero
+    /// [`DepthZero`]: crate::ErrorKind::DepthZero
+    /// [`DepthTooLarge`]: crate::ErrorKind::DepthTooLarge
+    /// [`Budget`]: crate::ErrorKind::Budget
+    /// [`OutOfDeviceMemory`]: crate::ErrorKind::OutOfDeviceMemory
+    /// [`Compile`]: crate::ErrorKind::Compile
+    /// [`NoSuchKernel`]: crate::ErrorKind::NoSuchKernel
+    /// [`ParameterCount`]: crate::ErrorKind::ParameterCount
+    /// [`ParameterSize`]: crate::ErrorKind::ParameterSize
+    /// [`NoNvrtc`]: crate::ErrorKind::NoNvrtc
+    /// [`NoHostBody`]: crate::ErrorKind::NoHostBody
+    /// [`Driver`]: crate::ErrorKind::Driver
     pub fn build(self) -> Result<P> {
         let built = P::build(Settings {
             device: &self.device,

@@ -65,6 +65,30 @@ impl Plan {
     ///
     /// What is in an `if` counts as if every chunk ran it. The operations of a `repeat` count as one: they are on one
     /// stream, one after another.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::{Distance, Ordered};
+    ///
+    /// # stream_pipeline! {
+    /// #     pipeline Shift {
+    /// #         input x: [f32];
+    /// #         output y: [f32];
+    /// #         chunk c = 1024;
+    /// #         depth = 2;
+    /// #         stream up;
+    /// #         stream down;
+    /// #         stage load on up { copy x -> d; }
+    /// #         stage store on down { copy d -> y; }
+    /// #     }
+    /// # }
+    /// let conflicts = Shift::PLAN.conflicts();
+    /// // `copy d -> y` reads what `copy x -> d` writes.
+    /// let [first, ..] = &conflicts[..] else { panic!("there are some") };
+    /// assert_eq!((first.from.start, first.to.start, first.distance), (0, 1, Distance::Same));
+    /// assert!(matches!(first.ordered, Ordered::Wait(_)));
+    /// assert!(conflicts.iter().all(|conflict| conflict.ordered != Ordered::Nothing));
+    /// ```
     pub fn conflicts(&self) -> Vec<Conflict> {
         let order = Order::new(self);
         let mut found: BTreeMap<(Node, Distance, Node), Vec<HazardPlan>> = BTreeMap::new();

@@ -16,6 +16,42 @@ pub use conflicts::{Conflict, Link, Ordered, Step};
 /// `Display` prints it, one line an operation, above it the waits that come before it and why;
 /// [`mermaid`](Self::mermaid) and [`graphviz`](Self::graphviz) draw it, and [`explain`](Self::explain) says what each wait is
 /// for, and why the other conflicts need none.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     pipeline Shift {
+///         input x: [f32];
+///         output y: [f32];
+///         chunk c = 1024;
+///         depth = 2;
+///         stream up;
+///         stream down;
+///         stage load on up { copy x -> d; }
+///         stage store on down { copy d -> y; }
+///     }
+/// }
+///
+/// let text = Shift::PLAN.to_string();
+/// assert_eq!(
+///     text,
+///     "\
+/// pipeline Shift: 2 stages, 2 streams, 2 events, 2 waits
+///   stage load on up
+///     wait store_done @ reuse   d: write after read
+///     copy x -> d
+///     record load_done
+///   stage store on down
+///     wait load_done            d: read after write
+///     copy d -> y
+///     record store_done
+/// "
+/// );
+/// assert_eq!(Shift::PLAN.operations[1].text, "copy d -> y");
+/// let wait = Shift::PLAN.waits.iter().find(|wait| wait.operation == 1).expect("it waits for the first");
+/// assert_eq!(Shift::PLAN.events[wait.event].name, "load_done");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Name of the pipeline's type.

@@ -101,7 +101,7 @@ impl<X: Pod + Send, Z: Pod + Send, T: Send + 'static> Session<X, Z, T> {
     /// [`close`](Self::close) gives: a [`Report`](crate::Report), or the pipeline back, or anything else.
     ///
     /// # Errors
-    /// No thread can be started. What the run itself returns, `close` gives.
+    /// No thread can be started ([`ErrorKind::NoThread`](crate::ErrorKind::NoThread)). What the run itself returns, `close` gives.
     pub fn start(run: impl FnOnce(Pushed<X>, Pulled<Z>) -> Result<T> + Send + 'static) -> Result<Self> {
         let bell = Arc::<Bell>::default();
         let (pusher, x) = input_with(Arc::clone(&bell));
@@ -151,7 +151,8 @@ impl<X: Pod, Z: Pod, T> Session<X, Z, T> {
     /// them, and flushes before it would wait for the rest of a chunk.
     ///
     /// # Errors
-    /// The run's own, if it has failed: once what was finished before is pulled. What cannot be flushed, since it ends within an item.
+    /// The run's own, if it has failed: once what was finished before is pulled. What cannot be flushed, since it ends within an item
+    /// ([`ErrorKind::PartOfItem`](crate::ErrorKind::PartOfItem)).
     pub fn pull(&mut self, to: &mut [Z]) -> Result<usize> {
         let mut pulled = 0;
         while pulled < to.len() {

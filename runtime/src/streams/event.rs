@@ -65,7 +65,7 @@ impl Event {
     /// One that orders and does not tell the time, which costs less.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn new(device: &Device) -> Result<Self> {
         Ok(Self {
             device: device.clone(),
@@ -79,7 +79,7 @@ impl Event {
     /// One that also tells the time.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn with_timing(device: &Device) -> Result<Self> {
         let raw = raw::Event::with_timing(device)?;
         let records = AtomicU64::new(0);
@@ -136,7 +136,9 @@ impl Event {
     /// microsecond more or less.
     ///
     /// # Errors
-    /// One of them was made without timing, was never recorded, or is not complete yet.
+    /// One of them was made without timing ([`ErrorKind::NoTiming`]), was never recorded ([`ErrorKind::NeverRecorded`]), or is not
+    /// complete yet ([`ErrorKind::Driver`]); they are of two devices ([`ErrorKind::StreamOfOtherDevice`]); one was recorded while a
+    /// graph was captured ([`ErrorKind::Capturing`]).
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
         if !(self.timing && later.timing) {
             return Err(ErrorKind::NoTiming.into());

@@ -152,7 +152,18 @@ fn check(memory: &dyn Memory, host: &'static str) -> Result<()> {
 }
 
 impl<T: Pod> DeviceBuf<T> {
-    /// A part of it for a [stream](crate::streams) to read.
+    /// A part of it for a [stream](crate::streams) to read, as a range of elements.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let x = DeviceBuf::from_slice(&device, &[1, 2, 3, 4])?;
+    /// let mut y = DeviceBuf::from_slice(&device, &[0; 4])?;
+    /// Stream::new(&device)?.copy(x.slice(2..)?, y.slice_mut(..2)?)?;
+    /// assert_eq!(y.to_vec()?, [3, 4, 0, 0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`ErrorKind::Range`]: it is not within the buffer.

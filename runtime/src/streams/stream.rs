@@ -23,7 +23,29 @@ use crate::plan::Priority;
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
 /// Operations of different streams go on at the same time, unless an [`Event`] orders them. What is enqueued has not happened
-/// yet when the call returns. See the [module's page](crate::streams) for an example and for what is checked.
+/// yet when the call returns. See the [module's page](crate::streams) for two streams and for what is checked.
+///
+/// ```
+/// use thalweg::{Device, DeviceBuf, ErrorKind, PinnedBuf, Spec, Stream, blocks};
+/// use thalweg_kernels::saxpy;
+///
+/// let device = Device::simulated(Spec::h200());
+/// let (stream, saxpy) = (Stream::new(&device)?, saxpy::load(&device)?);
+/// let x = PinnedBuf::from_slice(&device, &[1.0_f32; 1000])?;
+/// let mut y = PinnedBuf::from_slice(&device, &[2.0_f32; 1000])?;
+/// let (mut dx, mut dy) = (DeviceBuf::zeroed(&device, 1000)?, DeviceBuf::zeroed(&device, 1000)?);
+///
+/// stream.upload(&x, &mut dx)?;
+/// stream.upload(&y, &mut dy)?;
+/// saxpy.launch(stream.config(blocks(1000, 256), 256, 0), 1000, 3.0, &dx, &mut dy)?;
+/// stream.download(&dy, &mut y)?;
+/// assert_eq!(y.wait()?, [5.0; 1000]); // once the copy is over
+///
+/// // Both sides of a copy are as long as each other.
+/// let refused = stream.upload(x.slice(..999)?, &mut dx).unwrap_err();
+/// assert!(matches!(refused.kind(), ErrorKind::CopyLength { from: 999, to: 1000 }));
+/// # Ok::<(), thalweg::Error>(())
+/// ```
 ///
 /// It can be shared between threads, and a clone is the same stream. When the last one is dropped, the stream's operations are
 /// waited for.
@@ -37,7 +59,7 @@ impl Stream {
     /// A stream of default priority that has nothing to do with the null stream: `cudaStreamNonBlocking`.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn new(device: &Device) -> Result<Self> {
         Self::with_priority(device, Priority::Default)
     }
@@ -45,8 +67,20 @@ impl Stream {
     /// A non-blocking stream whose kernels go before those of less urgent ones, or after those of more urgent ones:
     /// `cudaStreamCreateWithPriority`. [`Device::priorities`] is the range; what is beyond becomes its nearest.
     ///
+    /// ```
+    /// use thalweg::streams::Priority;
+    /// use thalweg::{Device, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// assert_eq!(device.priorities(), -5..=0);
+    /// assert_eq!(Stream::with_priority(&device, Priority::High)?.priority(), -5);
+    /// assert_eq!(Stream::with_priority(&device, Priority::Level(-9))?.priority(), -5);
+    /// assert_eq!(Stream::new(&device)?.priority(), 0);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn with_priority(device: &Device, priority: Priority) -> Result<Self> {
         Ok(Self::of(StreamCore::new(device, Kind::NonBlocking, priority)?))
     }
@@ -54,7 +88,7 @@ impl Stream {
     /// A stream that waits for what is on the null stream, and the null stream for it: `cudaStreamCreate`.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn blocking(device: &Device) -> Result<Self> {
         Ok(Self::of(StreamCore::new(device, Kind::Blocking, Priority::Default)?))
     }
@@ -64,7 +98,7 @@ impl Stream {
     /// What is enqueued here waits for all blocking streams, and they for it.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn null(device: &Device) -> Result<Self> {
         Self::shared(device, Kind::Null)
     }
@@ -72,7 +106,7 @@ impl Stream {
     /// The calling thread's own default stream: `cudaStreamPerThread`. It is a blocking one, and other threads cannot use it.
     ///
     /// # Errors
-    /// The driver refuses.
+    /// The driver refuses ([`ErrorKind::Driver`]).
     pub fn per_thread(device: &Device) -> Result<Self> {
         Self::shared(device, Kind::PerThread(thread::current().id()))
     }
@@ -170,8 +204,9 @@ impl Stream {
     /// Copies page-locked memory to the device: `cudaMemcpyAsync`. The memory may be another GPU's.
     ///
     /// # Errors
-    /// They are not as long as each other, of another device, or poisoned; nothing orders it with an earlier operation on the
-    /// same memory ([`ErrorKind::Race`]); the driver refuses.
+    /// They are not as long as each other ([`ErrorKind::CopyLength`]), of another device ([`ErrorKind::StreamOfOtherDevice`],
+    /// [`ErrorKind::UnknownMemory`]), [`ErrorKind::Poisoned`], or in use by a run ([`ErrorKind::HeldByRun`]); nothing orders it
+    /// with an earlier operation on the same memory ([`ErrorKind::Race`]); the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn upload<T: Pod>(&self, from: impl FromHost<T>, to: impl ToDevice<T>) -> Result<()> {
         let (from, to) = (from.part(), to.part());
@@ -241,7 +276,7 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// A pitch is less than the width, or a side has fewer elements than the rectangle takes; else as
+    /// A pitch is less than the width, or a side has fewer elements than the rectangle takes ([`ErrorKind::Rectangle`]); else as
     /// [`upload`](Self::upload).
     #[track_caller]
     pub fn upload_2d<T: Pod>(
@@ -303,7 +338,7 @@ impl Stream {
     /// From now on, the event stands for everything enqueued here so far: `cudaEventRecord`.
     ///
     /// # Errors
-    /// The event is of another device, or the driver refuses.
+    /// The event is of another device ([`ErrorKind::StreamOfOtherDevice`]), or the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
         event.record(&self.core, caller("record"))
@@ -319,6 +354,20 @@ impl Stream {
     }
 
     /// What is enqueued here from now on comes after everything that is on the other stream: PyTorch's `wait_stream`.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, ErrorKind, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let (first, second) = (Stream::new(&device)?, Stream::new(&device)?);
+    /// let mut x = DeviceBuf::<f32>::zeroed(&device, 100)?;
+    /// first.fill(&mut x, 1.0)?;
+    /// assert!(matches!(second.fill(&mut x, 2.0).unwrap_err().kind(), ErrorKind::Race { .. }));
+    /// second.wait_stream(&first)?;
+    /// second.fill(&mut x, 2.0)?;
+    /// assert_eq!(x.to_vec()?, [2.0; 100]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`record`](Self::record).

@@ -41,7 +41,7 @@ impl Timeline {
 }
 
 impl Gantt<'_> {
-    /// So many columns, at least 24.
+    /// So many columns, at least 24: fewer count as 24.
     pub fn width(self, columns: usize) -> Self {
         Self { width: columns.max(24), ..self }
     }

@@ -39,6 +39,48 @@ use crate::sim::Spec;
 /// When each operation of a run began and ended.
 ///
 /// `profile` of a pipeline measures one, `predict` works one out without a run. All times count from the run's first call.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg::{Cause, Engine};
+/// use thalweg_kernels::saxpy;
+///
+/// stream_pipeline! {
+///     pipeline Saxpy {
+///         param a: f32;
+///         input x: [f32];
+///         inout y: [f32];
+///         chunk c = 1 << 16;
+///         depth = 1; // a chunk begins when the one before is out
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let device = Device::simulated(Spec::h200());
+/// let x = PinnedBuf::from_slice(&device, &vec![1.0; 1 << 20])?;
+/// let mut y = PinnedBuf::from_slice(&device, &vec![2.0; 1 << 20])?;
+/// let mut saxpy = Saxpy::new(&device)?;
+///
+/// let predicted = saxpy.predict(3.0, &x, &mut y)?;
+/// assert_eq!(y[0], 2.0, "nothing was run");
+/// let measured = saxpy.profile(3.0, &x, &mut y)?;
+/// assert_eq!(y[0], 5.0);
+/// assert!(predicted.predicted && !measured.predicted);
+/// assert_eq!(measured.timed_chunks(), 16);
+///
+/// // Three copies and a kernel a chunk.
+/// assert_eq!(measured.spans.len(), 4 * 16);
+/// assert_eq!(measured.stage(&measured.spans[0]), "load");
+/// assert_eq!(measured.bottleneck(), Some(Engine::ToDevice));
+/// let findings = measured.findings();
+/// assert!(findings.iter().any(|finding| finding.cause == Cause::DepthTooSmall));
+///
+/// println!("{}", measured.gantt()); // characters for a terminal
+/// assert!(measured.svg().starts_with("<svg ")); // a picture for a browser
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Timeline {

@@ -23,9 +23,22 @@ use crate::pipeline::Enqueue;
 /// 0 nothing of `c` is read, so that what is not a number there has no effect; with `alpha` 0, or `k` 0, nothing of `a` and
 /// `b`.
 ///
+/// The [module's page](super) has an example. `a` has `m * k` elements, `b` has `k * n` and `c` has `m * n`, with rows that follow
+/// one another.
+///
 /// # Errors
-/// A slice has not the elements that its dimensions say; a dimension is 2³¹ or more; two slices overlap. On a GPU also:
-/// there is no cuBLAS, it fails, or device memory does not suffice for its workspace.
+/// A slice has not the elements that its dimensions say ([`ErrorKind::Dimensions`]); a dimension is 2³¹ or more
+/// ([`ErrorKind::Dimension`]); two slices overlap ([`ErrorKind::Aliased`]). On a GPU also: there is no cuBLAS
+/// ([`ErrorKind::NoLibrary`]) or one that is too old ([`ErrorKind::LibraryTooOld`]), it fails ([`ErrorKind::Library`]), or device
+/// memory does not suffice for its workspace ([`ErrorKind::OutOfDeviceMemory`]).
+///
+/// [`ErrorKind::Dimensions`]: crate::ErrorKind::Dimensions
+/// [`ErrorKind::Dimension`]: crate::ErrorKind::Dimension
+/// [`ErrorKind::Aliased`]: crate::ErrorKind::Aliased
+/// [`ErrorKind::NoLibrary`]: crate::ErrorKind::NoLibrary
+/// [`ErrorKind::LibraryTooOld`]: crate::ErrorKind::LibraryTooOld
+/// [`ErrorKind::Library`]: crate::ErrorKind::Library
+/// [`ErrorKind::OutOfDeviceMemory`]: crate::ErrorKind::OutOfDeviceMemory
 pub fn gemm<T: Product<C>, C: Element>(
     queue: &Enqueue<'_>,
     gemm: impl Plain,
@@ -57,7 +70,7 @@ pub fn gemm_out<T: Product<C>, C: Element>(
 /// [`gemm`] of each product of a batch: `c[i] <- alpha * op(a[i]) * op(b[i]) + beta * c[i]`.
 ///
 /// # Errors
-/// As of [`gemm`]; two matrices `c` overlap.
+/// As of [`gemm`]; two matrices `c` overlap ([`ErrorKind::Dimension`](crate::ErrorKind::Dimension)).
 #[allow(clippy::too_many_arguments, reason = "they are cuBLAS's")]
 pub fn gemm_batched<T: Product<C>, C: Element>(
     queue: &Enqueue<'_>,
@@ -79,6 +92,34 @@ pub fn gemm_batched<T: Product<C>, C: Element>(
 }
 
 /// [`gemm_out`] of each product of a batch.
+///
+/// ```
+/// use thalweg::cublas::{self, Batch, Gemm};
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     /// An item is two matrices of 2 x 2, and their product.
+///     pipeline Products {
+///         input a: [f32; 4];
+///         input b: [f32; 4];
+///         output p: [f32; 4];
+///         device dp: [f32; 4];
+///         chunk c = 100;
+///         stage load { copy a -> da; copy b -> db; }
+///         stage multiply {
+///             call cublas::gemm_batched_out(Gemm::new(2, 2, 2), Batch::new(c.len), 1.0, &da, &db, out dp);
+///         }
+///         stage store { copy dp -> p; }
+///     }
+/// }
+///
+/// let a = [1.0, 2.0, 3.0, 4.0, 1.0, 0.0, 0.0, 1.0];
+/// let b = [0.0, 1.0, 1.0, 0.0, 5.0, 6.0, 7.0, 8.0];
+/// let mut p = [0.0; 8];
+/// Products::new(&Device::simulated(Spec::h200()))?.run(&a, &b, &mut p)?;
+/// assert_eq!(p, [2.0, 1.0, 4.0, 3.0, 5.0, 6.0, 7.0, 8.0]);
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// As of [`gemm_batched`]; rows of `c`, or its matrices, are apart.

@@ -62,7 +62,7 @@ impl Activated for bf16 {}
 /// `d <- f(alpha * op(a) * op(b))`, with `op` and `f` as `matmul` says: a [`Gemm`], or one with `relu` or `gelu`.
 ///
 /// # Errors
-/// As of [`gemm`](super::gemm()), with cuBLASLt in place of cuBLAS; `k` is 0.
+/// As of [`gemm`](super::gemm()), with cuBLASLt in place of cuBLAS; `k` is 0 ([`ErrorKind::Dimension`]).
 pub fn matmul<T: Product<C>, C: Activated>(
     queue: &Enqueue<'_>,
     matmul: impl Into<Matmul>,
@@ -75,6 +75,32 @@ pub fn matmul<T: Product<C>, C: Activated>(
 }
 
 /// `d <- f(alpha * op(a) * op(b) + bias)`: as [`matmul`], with the `n` elements of `bias` added to each row first.
+///
+/// ```
+/// use thalweg::cublas::{self, Gemm};
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     /// `y <- max(0, x * w + b)`, for rows of 2 elements.
+///     pipeline Layer {
+///         input x: [f32; 2];
+///         resident w: [f32];
+///         resident b: [f32];
+///         output y: [f32; 2];
+///         device dy: [f32; 2];
+///         chunk c = 1000;
+///         stage load { copy x -> dx; }
+///         stage layer { call cublas::matmul_bias(Gemm::new(c.len, 2, 2).relu(), 1.0, &dx, &w, &b, out dy); }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let (x, w, b) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, -1.0], [0.5, 3.0]);
+/// let mut y = [0.0; 4];
+/// Layer::new(&Device::simulated(Spec::h200()))?.run(&x, &w, &b, &mut y)?;
+/// assert_eq!(y, [1.5, 1.0, 3.5, 0.0]);
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// As of [`matmul`].

@@ -108,6 +108,31 @@ pub fn gemv<T: Vector>(
 
 /// `y <- alpha * op(a) * x`: as [`gemv`] for a `y` that is `out`.
 ///
+/// ```
+/// use thalweg::cublas::{self, Gemv};
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     /// The inner product of each row of 3 elements with `x`.
+///     pipeline Project {
+///         input a: [f64; 3];
+///         resident x: [f64];
+///         output y: [f64];
+///         device dy: [f64];
+///         chunk c = 1000;
+///         stage load { copy a -> da; }
+///         stage multiply { call cublas::gemv_out(Gemv::new(c.len, 3), 1.0, &da, &x, out dy); }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let mut y = [0.0; 2];
+/// let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// Project::new(&Device::simulated(Spec::h200()))?.run(&a, &[1.0, 0.0, 2.0], &mut y)?;
+/// assert_eq!(y, [7.0, 16.0]);
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// # Errors
 /// As of [`gemm`](super::gemm()).
 pub fn gemv_out<T: Vector>(
@@ -174,7 +199,8 @@ fn run<T: Vector>(
 /// `y <- alpha * x + y`, of vectors of `f32`, `f64`, `f16` or `bf16`. With `alpha` 0 nothing of `x` is read.
 ///
 /// # Errors
-/// The slices are of different lengths, or overlap. On a GPU as of [`gemm`](super::gemm()).
+/// The slices are of different lengths ([`ErrorKind::Dimensions`](crate::ErrorKind::Dimensions)), or overlap
+/// ([`ErrorKind::Aliased`](crate::ErrorKind::Aliased)). On a GPU as of [`gemm`](super::gemm()).
 pub fn axpy<T: Element>(
     queue: &Enqueue<'_>,
     alpha: T::Scale,

@@ -178,8 +178,20 @@ impl Convolution {
 /// By the algorithm `IMPLICIT_PRECOMP_GEMM`, or `IMPLICIT_GEMM` where cuDNN has not that: both are deterministic, and add the products
 /// without transforming them.
 ///
+/// The [module's page](super) has an example. As many elements as `convolution` says are in `x`,
+/// `[images, channels, height, width]`, in `w`, `[filters, channels of a group, height, width]`, and in `y`, of which
+/// [`output`](Convolution::output) gives the sizes.
+///
 /// # Errors
-/// A slice is not as long as `convolution` says, or its sizes do not fit together; no cuDNN, or it fails.
+/// A slice is not as long as `convolution` says ([`ErrorKind::Dimensions`]), or its sizes do not fit together
+/// ([`ErrorKind::Dimension`]). On a GPU also: there is no cuDNN ([`ErrorKind::NoLibrary`]) or one that is too
+/// old ([`ErrorKind::LibraryTooOld`]), it fails ([`ErrorKind::Library`]), or device memory does not suffice for what it works in
+/// ([`ErrorKind::OutOfDeviceMemory`]).
+///
+/// [`ErrorKind::NoLibrary`]: crate::ErrorKind::NoLibrary
+/// [`ErrorKind::LibraryTooOld`]: crate::ErrorKind::LibraryTooOld
+/// [`ErrorKind::Library`]: crate::ErrorKind::Library
+/// [`ErrorKind::OutOfDeviceMemory`]: crate::ErrorKind::OutOfDeviceMemory
 pub fn convolution(
     queue: &Enqueue<'_>,
     convolution: Convolution,

@@ -29,7 +29,29 @@ pub enum Activation {
     },
 }
 
-/// Of what [`softmax`] makes probabilities.
+/// Of what [`softmax`] makes probabilities: how many elements there are, and which of them add up to 1.
+///
+/// ```
+/// use thalweg::cudnn::{self, Softmax};
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     /// The probabilities of 4 classes, of each item's scores.
+///     pipeline Classify {
+///         inout score: [f32; 4];
+///         chunk c = auto;
+///         stage load { copy score -> ds; }
+///         stage classify { call cudnn::softmax(Softmax::rows(c.len, 4), &mut ds); }
+///         stage store { copy ds -> score; }
+///     }
+/// }
+///
+/// let never = f32::NEG_INFINITY;
+/// let mut scores = [[0.0, 0.0, 0.0, 0.0], [100.0, never, never, 100.0]];
+/// Classify::new(&Device::simulated(Spec::h200()))?.run(scores.as_flattened_mut())?;
+/// assert_eq!(scores, [[0.25, 0.25, 0.25, 0.25], [0.5, 0.0, 0.0, 0.5]]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Softmax {
     /// Groups, classes of each, and elements from one class to the next.
@@ -58,7 +80,8 @@ impl Softmax {
 /// Applies `activation` to each element of `y`: `cudnnActivationForward`.
 ///
 /// # Errors
-/// A ceiling is not at least 0; no cuDNN, or it fails.
+/// A ceiling is not at least 0 ([`ErrorKind::Routine`](crate::ErrorKind::Routine)). On a GPU as of
+/// [`convolution`](super::convolution()).
 pub fn activation(queue: &Enqueue<'_>, activation: Activation, y: DeviceSliceMut<'_, f32>) -> Result<()> {
     if let Activation::ClippedRelu { ceiling } = activation
         && (ceiling < 0.0 || ceiling.is_nan())
@@ -90,7 +113,9 @@ pub fn activation(queue: &Enqueue<'_>, activation: Activation, y: DeviceSliceMut
 /// Adds to each channel of `y`, `[images, channels, height, width]` with `height * width` places, its `bias`: `cudnnAddTensor`.
 ///
 /// # Errors
-/// `bias` has not `channels` elements, or `y` not `places` of each; no cuDNN, or it fails.
+/// `y` is no whole number of images with `places` elements for each element of `bias`
+/// ([`ErrorKind::Dimensions`](crate::ErrorKind::Dimensions)), or has 2^31 elements or more
+/// ([`ErrorKind::Dimension`](crate::ErrorKind::Dimension)). On a GPU as of [`convolution`](super::convolution()).
 pub fn bias(
     queue: &Enqueue<'_>,
     places: usize,
@@ -119,7 +144,8 @@ pub fn bias(
 /// nothing overflows (`CUDNN_SOFTMAX_ACCURATE`, `CUDNN_SOFTMAX_LOG`).
 ///
 /// # Errors
-/// `y` is not as long as `softmax` says; no cuDNN, or it fails.
+/// `y` is not as long as `softmax` says ([`ErrorKind::Dimensions`](crate::ErrorKind::Dimensions)), or has 2^31 elements or more
+/// ([`ErrorKind::Dimension`](crate::ErrorKind::Dimension)). On a GPU as of [`convolution`](super::convolution()).
 pub fn softmax(queue: &Enqueue<'_>, softmax: Softmax, y: DeviceSliceMut<'_, f32>) -> Result<()> {
     let Softmax { sizes: [groups, classes, step], log } = softmax;
     queue.naming(&[("y", y.address())], check("softmax", "y", &softmax.sizes, y.len()))?;

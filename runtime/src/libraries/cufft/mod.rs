@@ -58,6 +58,12 @@ use shape::Shape;
 /// What is transformed: signals of one, two or three dimensions, all of the same size, one after another.
 ///
 /// The last dimension's elements lie side by side, as in C. `K` tells whether signals are complex or real.
+///
+/// | | elements of the signals | elements of the spectra |
+/// | --- | --- | --- |
+/// | `Fft::c2c(n).batch(k)` | `k * n` of `Complex<R>` | `k * n` of `Complex<R>` |
+/// | `Fft::r2c(n).batch(k)` | `k * n` of `R` | `k * (n / 2 + 1)` of `Complex<R>` |
+/// | `Fft::r2c([rows, columns]).batch(k)` | `k * rows * columns` of `R` | `k * rows * (columns / 2 + 1)` of `Complex<R>` |
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fft<K> {
     shape: Shape,
@@ -88,7 +94,7 @@ impl Fft<R2c> {
 }
 
 impl<K> Fft<K> {
-    /// So many signals, one after another.
+    /// So many signals, one after another; one, if nothing is said. In a pipeline whose items are signals it is `c.len`.
     pub fn batch(mut self, batch: usize) -> Self {
         self.shape.batch = batch;
         self
@@ -195,7 +201,15 @@ fn check(
 /// From signals to their spectra: `spectrum[k] = sum of signal[j] * exp(-2 pi i j k / n)` in each dimension.
 ///
 /// # Errors
-/// A slice is not as long as `fft` says; no cuFFT, or it fails.
+/// A slice is not as long as `fft` says ([`ErrorKind::Dimensions`]). On a GPU also: there is no cuFFT ([`ErrorKind::NoLibrary`]) or
+/// one that is too old ([`ErrorKind::LibraryTooOld`]), it fails ([`ErrorKind::Library`]), or device memory does not suffice for
+/// what it works in ([`ErrorKind::OutOfDeviceMemory`]).
+///
+/// [`ErrorKind::Dimensions`]: crate::ErrorKind::Dimensions
+/// [`ErrorKind::NoLibrary`]: crate::ErrorKind::NoLibrary
+/// [`ErrorKind::LibraryTooOld`]: crate::ErrorKind::LibraryTooOld
+/// [`ErrorKind::Library`]: crate::ErrorKind::Library
+/// [`ErrorKind::OutOfDeviceMemory`]: crate::ErrorKind::OutOfDeviceMemory
 pub fn forward<K, S: Sample<K, R>, R: Real>(
     queue: &Enqueue<'_>,
     fft: Fft<K>,
@@ -219,6 +233,34 @@ pub fn forward<K, S: Sample<K, R>, R: Real>(
 /// A spectrum of real signals must be one: what is its own conjugate by symmetry, as its first element is, has no imaginary part.
 /// What comes of another is unspecified. To make real signals cuFFT overwrites the spectrum, so it gets a copy;
 /// [`inverse_overwriting`] spares it.
+///
+/// ```
+/// use thalweg::cufft::{self, Complex, Fft};
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     /// Signals of 4 samples, there and back.
+///     pipeline ThereAndBack {
+///         input x: [f32; 4];
+///         output y: [f32; 4];
+///         device spectrum: [Complex<f32>; 3];
+///         device dy: [f32; 4];
+///         chunk c = auto;
+///         stage load { copy x -> dx; }
+///         stage transform {
+///             call cufft::forward(Fft::r2c(4).batch(c.len), &dx, out spectrum);
+///             call cufft::inverse(Fft::r2c(4).batch(c.len), &spectrum, out dy);
+///         }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let mut y = [0.0; 4];
+/// ThereAndBack::new(&Device::simulated(Spec::h200()))?.run(&[1.0, 2.0, 3.0, 4.0], &mut y)?;
+/// // 4 times as large as it was.
+/// assert!(y.iter().zip([4.0, 8.0, 12.0, 16.0]).all(|(y, x)| (y - x).abs() < 1e-5), "{y:?}");
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`forward`].

@@ -95,7 +95,8 @@ impl Real for f64 {}
 /// Fills `out` with random bits: `curandGenerate`.
 ///
 /// # Errors
-/// No cuRAND, or it fails; the position is beyond 2^62.
+/// The position of the last element is beyond 2^62 ([`ErrorKind::Dimension`]). On a GPU also: there is no cuRAND
+/// ([`ErrorKind::NoLibrary`]) or one that is too old ([`ErrorKind::LibraryTooOld`]), it fails, or device memory does not suffice.
 pub fn bits(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'_, u32>) -> Result<()> {
     from.check("bits", out.len())?;
     let Some(stream) = queue.cuda_stream() else {
@@ -127,6 +128,30 @@ pub fn uniform<T: Real>(queue: &Enqueue<'_>, from: Philox, out: DeviceSliceOut<'
 ///
 /// cuRAND makes them in pairs. A chunk that begins or ends within a pair, because `out` or the position is odd, is made in memory that
 /// the pipeline keeps, and copied.
+///
+/// ```
+/// use thalweg::curand::{self, Philox};
+/// use thalweg::prelude::*;
+///
+/// stream_pipeline! {
+///     /// Points of 3 normal coordinates.
+///     pipeline Points {
+///         param seed: u64;
+///         output x: [f64; 3];
+///         device dx: [f64; 3];
+///         chunk c = 1000;
+///         stage make { call curand::normal(Philox::new(seed).at(3 * c.start), 10.0, 2.0, out dx); }
+///         stage store { copy dx -> x; }
+///     }
+/// }
+///
+/// let mut x = vec![0.0; 3 * 10_000];
+/// Points::new(&Device::simulated(Spec::h200()))?.run(7, &mut x)?;
+/// let mean = x.iter().sum::<f64>() / x.len() as f64;
+/// let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64;
+/// assert!((mean - 10.0).abs() < 0.1 && (variance - 4.0).abs() < 0.2, "{mean}, {variance}");
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`bits`].
