@@ -6,7 +6,7 @@ mean_of_rows(unsigned int n, unsigned int length, unsigned int width, const floa
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < (size_t)n * width) {
-        // Of 32 bits, as the caller promises: a division of 64 costs several times as much.
+        // Of 32 bits, as the caller promises: a division of 64 costs more.
         unsigned int row_of_mean = (unsigned int)i / width, at = (unsigned int)i % width;
         const float* column = x + (size_t)row_of_mean * length * width + at;
         float sum = 0.0f;
