@@ -1,7 +1,7 @@
 // European options by the formula of Black and Scholes with Merton's dividend yield: the price and its derivatives in one
 // pass, since they share the costly terms. One thread an option, six numbers each.
 
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256)
 greeks(unsigned int n, const signed char* __restrict__ sign, const double* __restrict__ spot,
        const double* __restrict__ strike, const double* __restrict__ years, const double* __restrict__ rate,
        const double* __restrict__ dividend, const double* __restrict__ volatility, double* __restrict__ values)

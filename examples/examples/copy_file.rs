@@ -34,17 +34,14 @@ stream_pipeline! {
 }
 
 /// Mixes two files into a third.
-fn mix(
-    device: &Device,
-    [voice, music, mix]: [&Path; 3],
-) -> std::result::Result<Report, Box<dyn std::error::Error>> {
+fn mix(device: &Device, [voice, music, mix]: [&Path; 3]) -> Result<Report, Box<dyn std::error::Error>> {
     let (voice, music) = (source::read(File::open(voice)?), source::read(File::open(music)?));
     let report = Mix::new(device)?.run(0.5, voice, music, sink::write(File::create(mix)?))?;
     Ok(report)
 }
 // ANCHOR_END: program
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut samples, mut peak, mut given) = (30 * 44_100, false, Vec::new());
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {

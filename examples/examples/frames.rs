@@ -8,6 +8,7 @@
 //! chunk, each one is compared with what the one before has left on the device, and the clock runs. The camera is a view that
 //! moves over a photograph.
 
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ unsafe extern "CUDA" {
 /// What the simulated device runs, once for each thread: the kernel, in Rust.
 fn difference_on_host(thread: Thread, n: u32, now: &[u8], before: &mut [u8], changed: &mut [u8]) {
     let i = thread.global_x();
-    if i < n as usize {
+    if i < n as usize && thread.global_y() == 0 && thread.global_z() == 0 {
         changed[i] = now[i].abs_diff(before[i]);
         before[i] = now[i];
     }
@@ -102,8 +103,8 @@ fn watch(device: &Device, frames: &[RgbImage]) -> Result<(Results, Report)> {
     Ok((results, run.wait()?))
 }
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let output = std::env::args().nth(1).unwrap_or_else(|| "frames.png".to_owned());
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let output = std::env::args_os().nth(1).map_or_else(|| "frames.png".into(), PathBuf::from);
     let photograph = image::load_from_memory(PHOTOGRAPH)?.into_rgb8();
     let (mut x, mut y) = (70, 0);
     let frames: Vec<RgbImage> = (0..FRAMES)
@@ -148,7 +149,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         image::imageops::replace(&mut sheet, &changes, left, i64::from(HEIGHT));
     }
     sheet.save(&output)?;
-    println!("written to {output}; {wrong} frames differ from the plain loop's");
+    println!("written to {}; {wrong} frames differ from the plain loop's", output.display());
 
     // A session copies from page-locked memory, and to it.
     let frame = PinnedBuf::from_slice(&device, frames[0].as_raw())?;

@@ -5,6 +5,7 @@
 //! ```
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use image::{GrayImage, RgbImage};
@@ -47,12 +48,12 @@ fn main() -> ExitCode {
 
 /// The number of pixels that came out wrong.
 fn convert() -> Result<usize, Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let photograph = match arguments.next() {
         Some(path) => image::open(path)?,
         None => image::load_from_memory(PHOTOGRAPH)?,
     };
-    let output = arguments.next().unwrap_or_else(|| "grayscale.png".to_owned());
+    let output = arguments.next().unwrap_or_else(|| "grayscale.png".into());
     let photograph: RgbImage = photograph.into_rgb8();
     let (width, height) = photograph.dimensions();
 
@@ -68,6 +69,6 @@ fn convert() -> Result<usize, Box<dyn Error>> {
     let picture = GrayImage::from_raw(width, height, gray).ok_or("the picture does not fit its size")?;
     picture.save(&output)?;
     println!("grayscale: {width} x {height} pixels, {wrong} wrong, {}", device.name());
-    println!("written to {output}");
+    println!("written to {}", output.display());
     Ok(wrong)
 }

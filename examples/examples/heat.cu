@@ -18,9 +18,7 @@ conduct(unsigned int rows, unsigned int columns, unsigned int skip, int first, u
     if (inside && row > 0 && row + 1 < rows + 2 * (size_t)skip) {
         const float* above = here - columns;
         const float* below = here + columns;
-        // Each operation is rounded by itself: a product and a sum that become one would be rounded once.
-        float around = __fadd_rn(__fadd_rn(*above, *below), __fadd_rn(here[-1], here[1]));
-        value = __fadd_rn(value, __fmul_rn(number, __fsub_rn(around, __fmul_rn(4.0f, value))));
+        value += number * ((*above + *below) + (here[-1] + here[1]) - 4.0f * value);
     }
     v[r * columns + c] = value;
 }

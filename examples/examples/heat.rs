@@ -10,6 +10,7 @@
 
 use std::error::Error;
 use std::f64::consts::PI;
+use std::path::PathBuf;
 
 use image::imageops::{FilterType, resize};
 use image::{ImageBuffer, Luma, Rgb, RgbImage};
@@ -19,9 +20,9 @@ use thalweg::prelude::*;
 unsafe extern "CUDA" {
     /// `v = u + number * (the sum of the four neighbours - 4 u)`, of the rows of `u` without the first and the last `skip`.
     #[host(conduct_on_host)]
-    #[requires((rows as usize + 2 * skip as usize) * columns as usize <= u.len())]
-    #[requires(rows as usize * columns as usize <= v.len())]
-    safe fn conduct(
+    #[requires(columns > 0 && rows as u128 * columns as u128 <= v.len() as u128)]
+    #[requires((rows as u128 + 2 * skip as u128) * columns as u128 <= u.len() as u128)]
+    pub safe fn conduct(
         rows: u32,
         columns: u32,
         skip: u32,
@@ -44,6 +45,7 @@ stream_pipeline! {
         output after: [f32; columns];
         device u: [f32; columns];
 
+        // A third of this small plate. Of a large one, a slab has thousands of rows: those of its neighbours come on top.
         chunk c = 27;
 
         stage load { copy before -> d_before; }
@@ -82,7 +84,7 @@ const DIFFUSIVITY: f64 = 97.0;
 const HOT: f64 = 100.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let output = std::env::args().nth(1).unwrap_or_else(|| "heat.png".to_owned());
+    let output = std::env::args_os().nth(1).map_or_else(|| "heat.png".into(), PathBuf::from);
     let device = Device::open()?;
     let mut pipeline = Conduct::new(&device)?;
     let mut plate = PinnedBuf::zeroed(&device, POINTS * POINTS)?;
@@ -110,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pictures.push(plate.to_vec());
     }
     painted(&pictures).save(&output)?;
-    println!("{} steps in {runs} runs, written to {output}", runs * STEPS);
+    println!("{} steps in {runs} runs, written to {}", runs * STEPS, output.display());
     if off < 0.05 { Ok(()) } else { Err("the plate is not as warm as it should be".into()) }
 }
 

@@ -22,6 +22,7 @@ stream_pipeline! {
 
         stage load { copy rgb -> d_rgb; }
         stage convert { grayscale<<<blocks(c.len, 256), 256>>>(c.len as u32, &d_rgb, out d_luma); }
+        // Two blocks for each of an H200's 132 multiprocessors: each block goes on to more pixels, so any number will do.
         stage count { histogram_u8<<<264, 256>>>(c.len as u32, &d_luma, &mut counts); }
     }
 }
@@ -34,7 +35,7 @@ const IN_BAR: usize = 8;
 const LONGEST: u64 = 60;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let photograph = match std::env::args().nth(1) {
+    let photograph = match std::env::args_os().nth(1) {
         Some(path) => image::open(path)?,
         None => image::load_from_memory(PHOTOGRAPH)?,
     };

@@ -67,7 +67,7 @@ impl Queue {
     }
 }
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (submitted, jobs) = mpsc::channel();
     let (idle, device) = (Mutex::default(), Device::open()?);
     Arc::new(Queue { idle, device, submitted: Mutex::new(submitted) }).submit(0)?;

@@ -193,10 +193,10 @@ impl OutOfCore {
 }
 // ANCHOR_END: multiply
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let number =
         |argument: String| argument.parse::<usize>().map_err(|error| format!("`{argument}`: {error}"));
-    let numbers = std::env::args().skip(1).map(number).collect::<std::result::Result<Vec<_>, _>>()?;
+    let numbers = std::env::args().skip(1).map(number).collect::<Result<Vec<_>, _>>()?;
     let size = numbers.first().copied().unwrap_or(512);
     let device = Device::open()?;
     let budget = match numbers.get(1) {

@@ -43,7 +43,7 @@ fn price(
     device: &Device,
     options: &Path,
     [call, put]: [&Path; 2],
-) -> std::result::Result<Report, Box<dyn std::error::Error>> {
+) -> Result<Report, Box<dyn std::error::Error>> {
     let column = |name: &str| File::open(options).map(|file| source::parquet(file, name));
     let (call, put) = (File::create(call)?, File::create(put)?);
     let report = Prices::new(device)?.run(
@@ -64,7 +64,7 @@ const OPTIONS: usize = 100_000;
 /// What is known of each.
 const COLUMNS: [&str; 4] = ["spot", "strike", "years", "volatility"];
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::open()?;
     let folder = tempfile::tempdir()?;
     let [options, call, put] =

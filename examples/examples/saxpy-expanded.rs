@@ -18,8 +18,8 @@
 //! | the `dx` and `dy` that the copies declare | `dx` and `dy`, of which each chunk has its `slot` |
 //! | the events, which nobody writes | `Marks` |
 //! | `Saxpy::new` | `ByHand::new` |
-//! | `stage load`, `stage axpy`, `stage store` | the three paragraphs of the loop in `run` |
-//! | the end of `run` | the three lines after the loop |
+//! | `stage load`, `stage axpy`, `stage store` | the three paragraphs of the loop in `enqueue` |
+//! | the end of `run` | what `run` does after `enqueue` |
 
 use std::time::Duration;
 
@@ -52,7 +52,8 @@ fn saxpy_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
 const DEPTH: usize = 3;
 
 /// Items of a chunk. One large chunk would overlap with nothing; thousands of small ones would cost more in calls than in
-/// copies. A multiple of 64, so that slots begin at multiples of 256 bytes: else a warp's loads straddle cache lines.
+/// copies. A multiple of 32, so that each slot begins at a multiple of 128 bytes, a cache line, as the first one does (CUDA
+/// allocates at multiples of 256): else each load of a warp would touch a line more.
 pub const CHUNK: usize = 1 << 17;
 
 /// How far the chunk in a ring slot is. One set for each slot: with one for all, `up` would wait for the chunk before, not
@@ -83,11 +84,12 @@ pub struct ByHand {
 }
 
 impl ByHand {
-    /// All of this before the first run: to allocate or free device memory between operations makes them wait.
+    /// All of this before the first run: to allocate or free device memory between operations may make them wait.
     pub fn new(device: &Device) -> Result<Self> {
         Ok(Self {
-            // Not the null stream: it waits for all others and they for it, and nothing would overlap. The priority is as
-            // declared. It decides whose blocks go first where two kernels could, so for a stream of copies it does nothing.
+            // Not the null stream: streams made without the non-blocking flag wait for it and it for them, other libraries'
+            // too. The priority is as declared. It decides whose blocks go first where two kernels could, so for a stream of
+            // copies it does nothing.
             up: Stream::with_priority(device, Priority::High)?,
             // Not `up` again: the copies of chunk 1 would wait for the kernel of chunk 0.
             math: Stream::new(device)?,
@@ -109,10 +111,21 @@ impl ByHand {
     /// # Panics
     /// `x` and `y` are not of one length.
     pub fn run(&mut self, a: f32, x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> Result<()> {
-        let Self { up, math, down, saxpy, dx, dy, ring } = self;
         // A longer `y` would keep its old numbers at the end, and nobody would notice.
         assert_eq!(x.len(), y.len(), "`x` and `y` have as many items");
+        let enqueued = self.enqueue(a, x, y);
 
+        // So far everything is enqueued, and no more: the caller would read `y` too early (in CUDA C++; here whoever looks
+        // at it waits). The last copy out comes after all else, so `down` would do; but here each stream tells what failed
+        // on it. (In CUDA, what a kernel does wrong is an error of the whole context.) All of them before any `?`: after an
+        // error, too, the next run takes the slots for free.
+        let ended = [&self.up, &self.math, &self.down].map(Stream::synchronize);
+        enqueued?;
+        ended.into_iter().collect()
+    }
+
+    fn enqueue(&mut self, a: f32, x: &PinnedBuf<f32>, y: &mut PinnedBuf<f32>) -> Result<()> {
+        let Self { up, math, down, saxpy, dx, dy, ring } = self;
         for (c, start) in (0..x.len()).step_by(CHUNK).enumerate() {
             // The last chunk may be shorter: a full one would reach beyond the end.
             let items = start..(start + CHUNK).min(x.len());
@@ -121,7 +134,8 @@ impl ByHand {
             let (marks, first) = (&ring[c % DEPTH], c % DEPTH * CHUNK);
             // As long as the chunk: copies are between memory of one length.
             let slot = first..first + n;
-            // The first chunks of a run find their slots free: what their events stand for is the run before, which is over.
+            // The first chunks of a run find their slots free: what their events stand for is the run before, which is over
+            // even if it failed.
             let used_before = c >= DEPTH;
 
             // stage load on up { copy x -> dx;  copy y -> dy; }
@@ -163,12 +177,7 @@ impl ByHand {
             // For `up`, three chunks on. Nobody waits for those of the last three chunks; to leave them out takes an `if`.
             down.record(&marks.store_done)?;
         }
-
-        // So far everything is enqueued, and no more: the caller would read `y` too early (in CUDA C++; here whoever looks
-        // at it waits). The last copy out comes after all else, so `down` would do; but each stream tells what failed on it.
-        up.synchronize()?;
-        math.synchronize()?;
-        down.synchronize()
+        Ok(())
     }
     // ANCHOR_END: run
 }

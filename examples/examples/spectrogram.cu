@@ -8,8 +8,9 @@ cut_frames(unsigned int n, unsigned int length, unsigned int hop, const short* _
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
-        size_t frame = i / length, at = i % length;
-        frames[i] = window[at] * ((float)samples[frame * hop + at] / 32768.0f);
+        // A division of 32 bits costs less than one of 64.
+        unsigned int frame = (unsigned int)i / length, at = (unsigned int)i % length;
+        frames[i] = window[at] * ((float)samples[(size_t)frame * hop + at] / 32768.0f);
     }
 }
 

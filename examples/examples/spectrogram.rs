@@ -6,7 +6,9 @@
 
 use std::error::Error;
 use std::f64::consts::TAU;
+use std::path::PathBuf;
 
+use hound::{SampleFormat, WavSpec};
 use image::{Rgb, RgbImage};
 use thalweg::cufft::{self, Complex, Fft};
 use thalweg::prelude::*;
@@ -25,7 +27,7 @@ unsafe extern "CUDA" {
     safe fn to_decibels(n: u32, unit: f32, spectra: &[Complex<f32>], decibels: Out<[f32]>);
 }
 
-/// A frame is a hop and as many on either side of it.
+/// A frame is a hop and so many more on either side.
 const HALO: usize = 4;
 const HOPS: usize = 2 * HALO + 1;
 
@@ -86,17 +88,24 @@ const SOUND: &[u8] = include_bytes!("../data/guitar_slide.wav");
 const RANGE: f32 = 80.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let wav = match arguments.next() {
-        Some(path) => std::fs::read(path)?,
+        Some(path) => std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?,
         None => SOUND.to_vec(),
     };
-    let output = arguments.next().unwrap_or_else(|| "spectrogram.png".to_owned());
+    let output = arguments.next().unwrap_or_else(|| "spectrogram.png".into());
     let mut reader = hound::WavReader::new(&wav[..])?;
-    let rate = reader.spec().sample_rate;
+    let WavSpec { channels, sample_rate: rate, bits_per_sample, sample_format } = reader.spec();
+    // Fewer bits would be read as well, without a word, and be too quiet.
+    if (bits_per_sample, sample_format) != (16, SampleFormat::Int) {
+        return Err(format!("samples are to be integers of 16 bits; here they have {bits_per_sample}").into());
+    }
+    if !(1..=384_000).contains(&rate) {
+        return Err(format!("{rate} samples a second: from 1 to 384000 can be drawn").into());
+    }
     // The first channel, to the end of the last hop of 8 ms.
-    let channels = usize::from(reader.spec().channels);
-    let mut samples = reader.samples::<i16>().step_by(channels).collect::<Result<Vec<i16>, _>>()?;
+    let samples = reader.samples::<i16>().step_by(usize::from(channels));
+    let mut samples = samples.collect::<Result<Vec<i16>, _>>()?;
     let hop = (rate as usize * 8 / 1000).max(1);
     samples.resize(samples.len().next_multiple_of(hop), 0);
     let (columns, length) = (samples.len() / hop, HOPS * hop);
@@ -118,7 +127,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     sound.print_sketch();
     let (hertz, seconds) = (sound.hertz((place % bins) as f64), sound.seconds((place / bins) as f64 + 0.5));
     println!("the loudest: {hertz:.0} Hz after {seconds:.2} s, {loudest:.1} dB");
-    println!("{columns} x {bins} points of time and frequency, written to {output}");
+    println!("{columns} x {bins} points of time and frequency, written to {}", output.display());
     sound.check(&samples, &window, f64::from(unit))
 }
 
@@ -152,9 +161,9 @@ impl Sound<'_> {
         bin * self.rate / (HOPS * self.hop) as f64
     }
 
-    /// From 0, too quiet to be drawn, to 1, the loudest.
+    /// From 0, too quiet to be drawn, to 1, the loudest. Silence is dark, though nothing is louder.
     fn brightness(&self, decibels: f32) -> f32 {
-        (1.0 + (decibels - self.loudest) / RANGE).clamp(0.0, 1.0)
+        (1.0 + (decibels - self.loudest.max(-60.0)) / RANGE).clamp(0.0, 1.0)
     }
 
     /// Time to the right with a tick each second, frequency upwards with a tick each kilohertz.
@@ -162,13 +171,13 @@ impl Sound<'_> {
         const MARGIN: u32 = 8;
         let (columns, bins) = (self.spectra.len() as u32, self.spectra[0].len() as u32);
         let passes = |unit: f64, from: f64, to: f64| (from / unit).ceil() < (to / unit).ceil();
+        let kilohertz = |bin: f64| passes(1000.0, self.hertz(bin - 0.5), self.hertz(bin + 0.5));
+        let second = |column: f64| passes(1.0, self.seconds(column), self.seconds(column + 1.0));
         RgbImage::from_fn(columns + MARGIN, bins + MARGIN, |x, y| {
-            let (column, bin) = (x.wrapping_sub(MARGIN) as usize, (bins - 1).wrapping_sub(y) as usize);
-            let (t, f) = (column as f64, bin as f64);
-            match (x < MARGIN, y >= bins) {
-                (false, false) => color(self.brightness(self.spectra[column][bin])),
-                (true, false) if passes(1000.0, self.hertz(f - 0.5), self.hertz(f + 0.5)) => Rgb([160; 3]),
-                (false, true) if passes(1.0, self.seconds(t), self.seconds(t + 1.0)) => Rgb([160; 3]),
+            match (x.checked_sub(MARGIN), (bins - 1).checked_sub(y)) {
+                (Some(x), Some(y)) => color(self.brightness(self.spectra[x as usize][y as usize])),
+                (None, Some(y)) if kilohertz(y.into()) => Rgb([160; 3]),
+                (Some(x), None) if second(x.into()) => Rgb([160; 3]),
                 _ => Rgb([32; 3]),
             }
         })
@@ -199,6 +208,8 @@ impl Sound<'_> {
         let length = window.len();
         let roots: Vec<Complex<f64>> =
             (0..length).map(|i| Complex::cis(-TAU * i as f64 / length as f64)).collect();
+        // By the definition, a spectrum takes long: a few of them, however long the sound is.
+        let every = self.spectra.len().div_ceil(28);
         let (mut energies, mut spectra, mut transformed) = (0, 0, 0);
         for (column, found) in self.spectra.iter().enumerate() {
             let sample = |i: usize| {
@@ -212,7 +223,7 @@ impl Sound<'_> {
             let energy = length as f64 * frame.iter().map(|x| x * x).sum::<f64>();
             let energy_found: f64 = (0..found.len()).map(|bin| twice(bin) * power(bin)).sum();
             energies += usize::from((energy_found - energy).abs() <= 1e-5 * energy + 1e-10 * unit);
-            if column % 20 == 0 {
+            if column % every == 0 {
                 transformed += 1;
                 spectra += usize::from((0..found.len()).all(|bin| {
                     let terms = frame.iter().enumerate().map(|(i, x)| roots[i * bin % length] * x);

@@ -57,7 +57,7 @@ struct Arguments {
 }
 
 /// `None`: only the usage was asked for.
-fn arguments() -> std::result::Result<Option<Arguments>, lexopt::Error> {
+fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
     let mut given = Arguments {
         items: 1 << 22,
         chunk: None,
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn show(given: Arguments) -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn show(given: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let device = given.spec.clone().map_or_else(Device::open, |spec| Ok(Device::simulated(spec)))?;
     let (predicted, measured) = timelines(&device, &given)?;
 

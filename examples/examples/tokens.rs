@@ -16,10 +16,10 @@ use thalweg_kernels::gather_f32;
 
 #[kernels("tokens.cu")]
 unsafe extern "CUDA" {
-    /// Row `i` of `mean` is the mean of `length` rows of `x`, from row `i * length` on.
+    /// Row `i` of `mean` is the mean of `length` rows of `x`, from row `i * length` on. `mean` has less than 2^32 numbers.
     #[host(mean_on_host)]
     #[requires(n as u128 * length as u128 * width as u128 <= x.len() as u128)]
-    #[requires(n as u128 * width as u128 <= mean.len() as u128)]
+    #[requires(n as u64 * width as u64 <= mean.len().min(u32::MAX as usize) as u64)]
     safe fn mean_of_rows(n: u32, length: u32, width: u32, x: &[f32], mean: Out<[f32]>);
 }
 
@@ -50,7 +50,9 @@ stream_pipeline! {
         device d_means: [f32; WIDTH];
 
         chunk c = 128;
-        depth = 4;                           // the file is read up to three chunks ahead
+        // The file is read up to three chunks ahead. Here it is in memory already, since `embeddings` goes through all of it:
+        // with a model's table, this pipeline would be the first to read it.
+        depth = 4;
 
         stage load { copy tokens -> d_tokens; }
         stage embed {
@@ -72,7 +74,8 @@ const PHRASES: [&str; 4] =
     ["a mad tea party", "painting the roses", "a mouse in a pool of tears", "dance with lobsters"];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut phrases: Vec<String> = std::env::args().skip(1).collect();
+    let given = std::env::args_os().skip(1);
+    let mut phrases: Vec<String> = given.map(|phrase| phrase.to_string_lossy().into_owned()).collect();
     if phrases.is_empty() {
         phrases = PHRASES.map(str::to_owned).into();
     }
@@ -97,7 +100,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     for phrase in &phrases {
         println!("{phrase}");
-        let query = mean(&words.tokens(phrase), &table);
+        let known = words.tokens(phrase);
+        if known.is_empty() {
+            println!("        none of its words is in the book");
+            continue;
+        }
+        let query = mean(&known, &table);
         let alike = means.chunks(WIDTH).map(|mean| cosine(mean, &query));
         let mut nearest: Vec<_> = alike.enumerate().collect();
         nearest.sort_by(|(_, a), (_, b)| b.total_cmp(a));

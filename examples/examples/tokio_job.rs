@@ -26,7 +26,7 @@ stream_pipeline! {
 
 // One thread for all that the program does; the run has its own.
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut convert = Convert::new(&Device::open()?)?;
     let (readings, received) = mpsc::channel::<Vec<f32>>();
     let job = thalweg::spawn(move || {
@@ -45,7 +45,7 @@ async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Ten batches of readings, one a millisecond.
-async fn measure(readings: mpsc::Sender<Vec<f32>>) -> std::result::Result<usize, mpsc::SendError<Vec<f32>>> {
+async fn measure(readings: mpsc::Sender<Vec<f32>>) -> Result<usize, mpsc::SendError<Vec<f32>>> {
     let mut sent = 0;
     for batch in 0..10_u16 {
         tokio::time::sleep(Duration::from_millis(1)).await;

@@ -56,10 +56,10 @@ const MOST_DIMENSIONS: usize = 1 << 16;
 const QUERIES: usize = 32;
 const K: usize = 10;
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parsed =
         |argument: String| argument.parse::<usize>().map_err(|error| format!("`{argument}`: {error}"));
-    let numbers = std::env::args().skip(1).map(parsed).collect::<std::result::Result<Vec<_>, _>>()?;
+    let numbers = std::env::args().skip(1).map(parsed).collect::<Result<Vec<_>, _>>()?;
     let number = |index: usize, default| numbers.get(index).copied().unwrap_or(default);
     let (count, dimensions, budget) = (number(0, 50_000), number(1, 64), number(2, 4).saturating_mul(MIB));
     if count >= u32::MAX as usize {

@@ -5,6 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+#[path = "outputs/bad_input.rs"]
+mod bad_input;
+#[path = "outputs/options.rs"]
+mod options;
+
 /// What the real clock decides is left out of the comparison.
 const VOLATILE: &str = "by this machine's clock";
 
@@ -277,13 +282,6 @@ fn arguments_that_are_no_numbers_are_refused() {
 }
 
 #[test]
-fn black_scholes() {
-    let greeks = concat!(env!("CARGO_TARGET_TMPDIR"), "/greeks.parquet");
-    let options = concat!(env!("CARGO_MANIFEST_DIR"), "/data/dax_options.parquet");
-    check("black_scholes", &[options, greeks]);
-}
-
-#[test]
 fn spectrogram() {
     let output = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("spectrogram.png");
     let sound = concat!(env!("CARGO_MANIFEST_DIR"), "/data/guitar_slide.wav");
@@ -363,4 +361,45 @@ fn histogram() {
 #[test]
 fn tokens() {
     check("tokens", &[]);
+}
+
+/// Each checks what it has computed, and ends with an error if it is wrong.
+#[test]
+#[ignore = "needs a CUDA device"]
+fn each_is_right_on_a_gpu() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let picture = folder.join("gpu.png").to_str().expect("UTF-8").to_owned();
+    let edges = folder.join("gpu-edges").to_str().expect("UTF-8").to_owned();
+    let table = folder.join("gpu.parquet").to_str().expect("UTF-8").to_owned();
+    let data = |name: &str| format!("{}/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let [options, photograph, photographs, sound] =
+        ["dax_options.parquet", "astronaut.png", "photographs", "guitar_slide.wav"].map(data);
+    let examples: [(&str, &[&str]); 20] = [
+        ("black_scholes", &[&options, &table]),
+        ("celsius", &[]),
+        ("copy_file", &[]),
+        ("frames", &[&picture]),
+        ("grayscale", &[&photograph, &picture]),
+        ("heat", &[&picture]),
+        ("histogram", &[]),
+        ("image_batch", &[&photographs, &edges]),
+        ("next_batch", &[]),
+        ("out_of_core_gemm", &["300", "1"]),
+        ("parquet_columns", &[]),
+        ("quickstart", &[]),
+        ("saxpy", &[]),
+        ("saxpy-expanded", &[]),
+        ("session", &[]),
+        ("spectrogram", &[&sound, &picture]),
+        ("timeline", &[]),
+        ("tokens", &[]),
+        ("tokio_job", &[]),
+        ("vector_search", &[]),
+    ];
+    for (example, arguments) in examples {
+        let output = command(example, arguments).env("THALWEG_DEVICE", "cuda:0").output().expect(example);
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{example}: {text}");
+        println!("{example} is right");
+    }
 }
