@@ -245,3 +245,15 @@ fn pinned_data_is_never_staged() {
     let report = Pinned::new(&device).unwrap().run(&x, &mut y, &mut z).unwrap();
     assert_eq!((&y[..], &z[..], report.bytes_staged), (&[8; 66][..], &[7; 33][..], 0));
 }
+
+/// No pipeline is `Clone`: what its options are is no matter of it.
+#[test]
+fn options_serve_for_several_pipelines() -> Result<()> {
+    let device = Device::simulated(Spec::default());
+    let options = AddOne::options(&device).chunk(10).depth(2);
+    let (mut one, mut other) = (options.clone().build()?, options.build()?);
+    let (mut y, mut z) = (vec![0.0; 25], vec![1.0; 35]);
+    let chunks = [one.run(&mut y)?.chunks, other.run(&mut z)?.chunks];
+    assert_eq!((chunks, y, z), ([3, 4], vec![1.0; 25], vec![2.0; 35]));
+    Ok(())
+}

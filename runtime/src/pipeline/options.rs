@@ -43,7 +43,7 @@ pub trait Build: Sized {
 /// assert!(matches!(refused.kind(), ErrorKind::DepthZero));
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[must_use = "options do nothing until `build` is called"]
 pub struct Options<P> {
     device: Device,
@@ -55,6 +55,15 @@ pub struct Options<P> {
     profile_share: Option<f64>,
     reporting: Reporting,
     pipeline: PhantomData<fn() -> P>,
+}
+
+/// Whatever the pipeline: none is `Clone`.
+impl<P> Clone for Options<P> {
+    fn clone(&self) -> Self {
+        let Self { ref device, chunk, depth, budget, graph, profile_share, ref reporting, pipeline } = *self;
+        let (device, reporting) = (device.clone(), reporting.clone());
+        Self { device, chunk, depth, budget, graph, profile_share, reporting, pipeline }
+    }
 }
 
 impl<P: Build> Options<P> {
