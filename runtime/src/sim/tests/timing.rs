@@ -97,7 +97,23 @@ fn a_copy_of_the_same_direction_waits_for_the_engine() {
 }
 
 #[test]
-fn the_urgent_stream_goes_first() {
+fn the_urgent_kernel_goes_first() {
+    let rig = Rig::with(round().with_concurrent_kernels(1));
+    let busy = rig.stream();
+    let (low, high) = (rig.sim.create_stream(7).unwrap(), rig.sim.create_stream(-9).unwrap());
+    let a = rig.device(30_000);
+    rig.kernel(busy, tag(0, 0), &[write(a, 10_000)]);
+    rig.kernel(low, tag(1, 0), &[write(a.offset(10_000), 10_000)]);
+    rig.kernel(high, tag(2, 0), &[write(a.offset(20_000), 10_000)]);
+    rig.sync(high).unwrap();
+    assert_close(rig.clock(), 10.0 + 2.0 * 1200.0);
+    rig.sync(low).unwrap();
+    assert_close(rig.clock(), 10.0 + 3.0 * 1200.0);
+}
+
+/// CUDA's priorities have no effect on them.
+#[test]
+fn copies_come_in_the_order_of_their_calls() {
     let rig = Rig::with(round());
     let busy = rig.stream();
     let (low, high) = (rig.sim.create_stream(7).unwrap(), rig.sim.create_stream(-9).unwrap());
@@ -105,9 +121,9 @@ fn the_urgent_stream_goes_first() {
     rig.up(busy, tag(0, 0), a, from).unwrap();
     rig.up(low, tag(1, 0), a.offset(1000), from).unwrap();
     rig.up(high, tag(2, 0), a.offset(2000), from).unwrap();
-    rig.sync(high).unwrap();
-    assert_close(rig.clock(), 10.0 + 2.0 * 1100.0);
     rig.sync(low).unwrap();
+    assert_close(rig.clock(), 10.0 + 2.0 * 1100.0);
+    rig.sync(high).unwrap();
     assert_close(rig.clock(), 10.0 + 3.0 * 1100.0);
 }
 
