@@ -57,7 +57,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(y[..200], [5.0; 200]);
 ///
 /// let text = error.to_string();
-/// assert!(text.starts_with("kernel `saxpy` requires `n as usize <= x.len()`\n  in pipeline `Saxpy`, stage `axpy`,"));
+/// assert!(text.starts_with("kernel `saxpy` requires `n as usize <= x.len()` (n = 100, x.len() = 50)\n  in pipeline `Saxpy`"));
 /// assert!(text.ends_with("the first 2 chunks of `y` (200 items) have arrived"));
 /// # Ok::<(), Error>(())
 /// ```
