@@ -13,6 +13,7 @@ pub use crate::launch::{
 };
 pub use crate::layout::{PlainData, PlainElements, same_layout};
 pub use crate::memory::{InOut, Input, Output};
+pub use crate::pipeline::numbers::{functions, methods, type_of};
 pub use crate::pipeline::{
     Buffer, Build, Call, Chunk, ChunkSize, Edge, Host, Operation, Options, Pipeline, Purpose, Run, Settings,
     Size, fits_budget, host_value, is_blocks, times, word,

@@ -217,15 +217,15 @@ macro_rules! view {
         }
 
         impl<T: Pod> $view<T> {
-            /// In elements.
+            /// In elements. By value, so that in a kernel's requirements no method of a trait comes before it.
             #[inline]
-            pub fn len(&self) -> usize {
+            pub fn len(self) -> usize {
                 self.len
             }
 
             /// Whether there are no elements.
             #[inline]
-            pub fn is_empty(&self) -> bool {
+            pub fn is_empty(self) -> bool {
                 self.len == 0
             }
 
@@ -395,6 +395,14 @@ impl<'r> Launch<'r> {
     pub fn asks(&self) {
         if let Target::Operation(operation) = &self.target {
             operation.asks();
+        }
+    }
+
+    /// What the kernel requires follows from its arguments, if all these words are there; else it [`asks`](Self::asks).
+    #[inline]
+    pub fn follows<const N: usize>(&self, words: [Option<u64>; N]) {
+        if words.contains(&None) {
+            self.asks();
         }
     }
 

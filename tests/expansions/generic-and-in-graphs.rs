@@ -101,6 +101,7 @@ where
         let dy = call.device::<T>(K)?;
         call.repeats([
             ::thalweg::__private::word(&by),
+            ::thalweg::__private::word(&K),
             ::thalweg::__private::is_blocks(
                 &blocks,
                 |function, c| function(K * c.len, 256),

@@ -15,6 +15,7 @@ mod graph;
 mod halo;
 mod in_place;
 mod kept;
+pub mod numbers;
 mod observed;
 mod operation;
 mod options;

@@ -22,7 +22,7 @@ use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 use names::{Names, hygienic, placed};
 pub(crate) use plain::Elements;
-pub(crate) use repeats::{follows, is_primitive};
+pub(crate) use repeats::{follow, is_primitive};
 pub(crate) use run::many_arguments;
 pub use stub::Stub;
 use syn::spanned::Spanned;

@@ -5,7 +5,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
-    Expr, ExprCall, ExprField, ExprMethodCall, ExprPath, ExprUnary, Path, Stmt, Type, UnOp, parse_quote,
+    BinOp, Expr, ExprCall, ExprField, ExprMethodCall, ExprPath, ExprUnary, Lit, Path, Stmt, Type, UnOp,
+    parse_quote,
 };
 
 use super::names::hygienic;
@@ -13,7 +14,8 @@ use super::run::private;
 use super::{Context, mentions};
 use crate::resolve::{CallArgument, Operation, OperationKind, Program, Shape};
 
-/// Methods of numbers. What else is called may be the user's, and depend on anything.
+/// Methods of numbers, of which the runtime has functions of the same names, to ask rustc whether it is a number's own that is
+/// called. What else is called may be the user's, and depend on anything.
 const METHODS: [&str; 23] = [
     "abs",
     "abs_diff",
@@ -40,37 +42,23 @@ const METHODS: [&str; 23] = [
     "trailing_zeros",
 ];
 
-/// Types that have no behaviour of the user's, and at most 8 bytes.
+/// Those that integers have from `Ord`.
+const ORDERED: [&str; 3] = ["clamp", "max", "min"];
+
+/// Types that have no behaviour of the user's, and at most 8 bytes; if they are what they are called.
 const PRIMITIVES: [&str; 14] =
     ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
-/// What else belongs to a number's type: `u32::from`.
+/// What else may belong to a number's type: `u32::from`.
 const FUNCTIONS: [&str; 4] = ["from", "from_bits", "from_ne_bytes", "to_bits"];
 
 /// Tells the call that it depends on the parameters and the arguments alone, if that is known. What is known only once
 /// names are resolved, the call finds out.
 pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
-    let Known { used, constants, blocks, .. } = known(cx.program)?;
-    let (call, private, site) = (&cx.names.call, private(cx), hygienic());
-    // One that nothing uses is rustc's to report.
-    let parameters = cx.program.params.iter().map(|param| &param.name).filter(|name| used.contains(name));
-    let words = parameters.map(|name| quote_spanned!(site=> #private::word(&#name)));
-    let constants = constants.iter().map(|path| quote_spanned!(site=> #private::word(&#path)));
-    let blocks = blocks.map(|call| is_blocks(cx, call));
-    let words = words.chain(constants).chain(blocks);
+    let known = known(cx.program)?;
+    let (call, site) = (&cx.names.call, hygienic());
+    let words = known.words(&private(cx));
     Some(quote_spanned!(site=> #call.repeats([#(#words),*]);))
-}
-
-/// Whether what is called is `blocks`. A function of the user's that is generic has its types from how it is called.
-fn is_blocks(cx: &Context<'_>, call: &ExprCall) -> TokenStream {
-    let (private, site) = (private(cx), hygienic());
-    let path = &call.func;
-    // At the same place, so that rustc says once what is wrong with the call.
-    let function = Ident::new("function", site.located_at(path.span()));
-    let called = ExprCall { func: parse_quote!(#function), ..call.clone() };
-    let chunk = cx.program.chunk.name.as_ref().filter(|&name| mentions(call, name));
-    let chunk = chunk.map_or_else(|| quote_spanned!(site=> _), ToTokens::to_token_stream);
-    quote_spanned!(site=> #private::is_blocks(&#path, |#function, #chunk| #called))
 }
 
 /// What the operations follow from besides the parameters and the chunk, if that is constants.
@@ -86,13 +74,16 @@ fn known(program: &Program) -> Option<Known<'_>> {
         return None;
     }
     let params = program.params.iter().map(|param| &param.name);
-    let numbers = params.chain(program.generics.const_params().map(|param| &param.ident)).collect();
-    let mut known = Known::new(numbers, program.chunk.name.as_ref());
+    let numbers: Vec<_> = params.chain(program.generics.const_params().map(|param| &param.ident)).collect();
+    let is_number = |path: &Path| path.get_ident().is_some_and(|name| numbers.contains(&name));
     let is_a_constant = |expr: &Expr| {
         // As it is, of whatever type, its value is copied and no more.
         let is_value = program.operations.iter().any(|operation| is_value(operation, expr));
-        is_value && matches!(expr, Expr::Path(ExprPath { qself: None, path, .. }) if names_a_constant(path))
+        is_value
+            && matches!(expr, Expr::Path(ExprPath { qself: None, path, .. })
+                if names_a_constant(path) && !is_number(path))
     };
+    let mut known = Known::new(numbers.clone(), program.chunk.name.as_ref());
     let operands = program.expressions().into_iter().filter(|&expr| !is_a_constant(expr));
     operands.for_each(|expr| known.visit_expr(expr));
     let shapes = program.hosts.iter().map(|host| &host.shape);
@@ -101,11 +92,18 @@ fn known(program: &Program) -> Option<Known<'_>> {
     known.is_known.then_some(known)
 }
 
-/// Whether the condition of a kernel follows from its arguments: from these numbers and from how long these slices are.
-pub(crate) fn follows(condition: &Expr, numbers: Vec<&Ident>, slices: Vec<&Ident>) -> bool {
+/// Whether the conditions of a kernel follow from its arguments: from these numbers and from how long these slices are. Then the words
+/// are there if rustc says so, too.
+pub(crate) fn follow(
+    conditions: &[Expr],
+    numbers: Vec<&Ident>,
+    slices: Vec<&Ident>,
+    private: &TokenStream,
+) -> Option<Vec<TokenStream>> {
     let mut known = Known { slices, ..Known::new(numbers, None) };
-    known.visit_expr(condition);
-    known.is_known && known.constants.is_empty() && known.blocks.is_none()
+    conditions.iter().for_each(|condition| known.visit_expr(condition));
+    let follow = known.is_known && known.constants.iter().all(|path| is_of_a_primitive(path));
+    (follow && known.blocks.is_none()).then(|| known.words(private))
 }
 
 pub(crate) fn is_primitive(ty: &Type) -> bool {
@@ -116,20 +114,19 @@ pub(crate) fn is_primitive(ty: &Type) -> bool {
 }
 
 fn names_a_primitive(name: &Ident) -> bool {
-    PRIMITIVES.iter().any(|primitive| name == primitive)
+    is_one_of(name, &PRIMITIVES)
 }
 
-fn is_method(name: &Ident) -> bool {
-    METHODS.iter().any(|method| name == method)
+fn is_one_of(name: &Ident, names: &[&str]) -> bool {
+    names.iter().any(|known| name == known)
 }
 
-/// What belongs to a number: `u32::from`.
+/// What may belong to a number: `u32::from`.
 fn is_known_function(path: &Path) -> bool {
     match path.segments.iter().collect::<Vec<_>>()[..] {
         [ty, function] => {
             let function = &function.ident;
-            names_a_primitive(&ty.ident)
-                && (is_method(function) || FUNCTIONS.iter().any(|known| function == known))
+            names_a_primitive(&ty.ident) && (is_one_of(function, &METHODS) || is_one_of(function, &FUNCTIONS))
         }
         _ => false,
     }
@@ -159,6 +156,45 @@ fn is_upper(name: &Ident) -> bool {
     name.chars().any(char::is_alphabetic) && !name.chars().any(char::is_lowercase)
 }
 
+/// Whether an expression has a type of its own. A literal without one takes that of what it meets; a method that is called on it before
+/// may be a trait's, although the type that it ends with has one of its own.
+fn has_a_type(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Int(number) => !number.suffix().is_empty(),
+            Lit::Float(number) => !number.suffix().is_empty(),
+            _ => true,
+        },
+        Expr::Paren(inner) => has_a_type(&inner.expr),
+        Expr::Group(inner) => has_a_type(&inner.expr),
+        Expr::Unary(unary) => has_a_type(&unary.expr),
+        Expr::Binary(binary) => match binary.op {
+            BinOp::Add(_)
+            | BinOp::Sub(_)
+            | BinOp::Mul(_)
+            | BinOp::Div(_)
+            | BinOp::Rem(_)
+            | BinOp::BitAnd(_)
+            | BinOp::BitOr(_)
+            | BinOp::BitXor(_) => has_a_type(&binary.left) || has_a_type(&binary.right),
+            BinOp::Shl(_) | BinOp::Shr(_) => has_a_type(&binary.left),
+            _ => false,
+        },
+        Expr::Call(_) | Expr::Cast(_) | Expr::Field(_) | Expr::MethodCall(_) | Expr::Path(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether both names are the same variable's: also in a `macro_rules`, where one that comes from elsewhere may be called the same.
+fn is_same(one: &Ident, other: &Ident) -> bool {
+    // Of a span, what it sees: `#3 bytes(20..25)`, and without rustc `bytes(20..25)`. Told otherwise, nothing is known.
+    let sees = |name: &Ident| {
+        let span = format!("{:?}", name.span());
+        span.split_once("bytes(").map(|(sees, _)| sees.to_owned())
+    };
+    one == other && sees(one).is_some_and(|sees_one| Some(sees_one) == sees(other))
+}
+
 /// Whether all expressions seen so far have the same value each time.
 struct Known<'a> {
     is_known: bool,
@@ -171,6 +207,10 @@ struct Known<'a> {
     chunk: Option<&'a Ident>,
     /// What is a constant if it is a number: of another type it might do anything when it is used.
     constants: Vec<&'a Path>,
+    /// Calls that are of numbers' own methods, if their receivers are numbers that have them.
+    methods: Vec<&'a ExprMethodCall>,
+    /// Calls of numbers' own functions, if these names are not others'.
+    functions: Vec<(&'a Path, &'a ExprCall)>,
     /// A call of `blocks`, if that name is not another's.
     blocks: Option<&'a ExprCall>,
 }
@@ -178,42 +218,47 @@ struct Known<'a> {
 impl<'a> Known<'a> {
     fn new(numbers: Vec<&'a Ident>, chunk: Option<&'a Ident>) -> Self {
         let (used, slices, constants) = (Vec::new(), Vec::new(), Vec::new());
-        Self { is_known: true, numbers, used, slices, chunk, constants, blocks: None }
+        let (methods, functions) = (Vec::new(), Vec::new());
+        Self { is_known: true, numbers, used, slices, chunk, constants, methods, functions, blocks: None }
     }
 
     fn path(&mut self, path: &'a Path) {
         if let Some(number) = path.get_ident().filter(|name| self.numbers.contains(name)) {
             self.used.push(number);
-        } else if names_a_constant(path) && !is_of_a_primitive(path) {
+        } else if names_a_constant(path) {
             self.constants.push(path);
         } else {
-            self.is_known &= is_of_a_primitive(path);
+            self.is_known = false;
         }
     }
 
     fn call(&mut self, call: &'a ExprCall) {
-        let Expr::Path(ExprPath { qself: None, path: function, .. }) = &*call.func else {
-            self.is_known = false;
-            return;
-        };
-        // With another number of arguments it is the user's.
-        if function.is_ident("blocks") && call.args.len() == 2 {
-            self.blocks = Some(call);
-        } else {
-            self.is_known &= is_known_function(function);
+        match &*call.func {
+            // With another number of arguments it is the user's.
+            Expr::Path(ExprPath { qself: None, path, .. })
+                if path.is_ident("blocks") && call.args.len() == 2 =>
+            {
+                self.blocks = Some(call);
+            }
+            Expr::Path(ExprPath { qself: None, path, .. }) if is_known_function(path) => {
+                self.functions.push((path, call));
+            }
+            _ => self.is_known = false,
         }
         call.args.iter().for_each(|arg| self.visit_expr(arg));
     }
 
-    fn method(&mut self, receiver: &'a Expr, method: &Ident, args: Vec<&'a Expr>) {
-        let is_slice = matches!(receiver, Expr::Path(ExprPath { qself: None, path, .. })
-            if path.get_ident().is_some_and(|name| self.slices.contains(&name)));
-        if is_slice && (method == "len" || method == "is_empty") {
+    fn method(&mut self, call: &'a ExprMethodCall) {
+        let ExprMethodCall { receiver, method, turbofish, args, .. } = call;
+        let is_slice = matches!(&**receiver, Expr::Path(ExprPath { qself: None, path, .. })
+            if path.get_ident().is_some_and(|name| self.slices.iter().any(|slice| is_same(slice, name))));
+        if is_slice && (method == "len" || method == "is_empty") && args.is_empty() {
             return;
         }
-        self.is_known &= is_method(method);
+        self.is_known &= is_one_of(method, &METHODS) && turbofish.is_none() && has_a_type(receiver);
+        self.methods.push(call);
         self.visit_expr(receiver);
-        args.into_iter().for_each(|arg| self.visit_expr(arg));
+        args.iter().for_each(|arg| self.visit_expr(arg));
     }
 
     /// `c.len`. Of anything else a field may lie behind a pointer, which is the user's to follow.
@@ -221,6 +266,55 @@ impl<'a> Known<'a> {
         let is_chunk = matches!(&*field.base, Expr::Path(ExprPath { qself: None, path, .. })
             if path.get_ident().is_some_and(|name| Some(name) == self.chunk));
         self.is_known &= is_chunk;
+    }
+
+    /// What is to be compared, and what rustc is asked: each is a word, or missing where the answer is no.
+    fn words(&self, private: &TokenStream) -> Vec<TokenStream> {
+        let site = hygienic();
+        // One that nothing uses is rustc's to report.
+        let numbers = self.numbers.iter().filter(|name| self.used.contains(name));
+        let numbers = numbers.map(|name| quote_spanned!(site=> #private::word(&#name)));
+        let constants = self.constants.iter().map(|path| quote_spanned!(site=> #private::word(&#path)));
+        let methods = self.methods.iter().map(|call| self.is_method(private, call));
+        let functions = self.functions.iter().map(|&(path, call)| {
+            let name = path.segments.last().map(|last| Ident::new(&last.ident.to_string(), site));
+            let called = self.called(call);
+            quote_spanned!(site=> #private::functions::#name(&#path, #called))
+        });
+        let blocks = self.blocks.map(|call| {
+            let (path, called) = (&call.func, self.called(call));
+            quote_spanned!(site=> #private::is_blocks(&#path, #called))
+        });
+        numbers.chain(constants).chain(methods).chain(functions).chain(blocks).collect()
+    }
+
+    /// Whether what is called is a number's own method: if the receiver is a number that has it.
+    fn is_method(&self, private: &TokenStream, call: &ExprMethodCall) -> TokenStream {
+        let (site, ExprMethodCall { receiver, method, .. }) = (hygienic(), call);
+        let name = Ident::new(&method.to_string(), site);
+        let chunk = self.chunk_in(receiver);
+        let mut asked = vec![quote_spanned!(site=> |#chunk| #private::type_of(&#receiver))];
+        if is_one_of(method, &ORDERED) {
+            let chunk = self.chunk_in(call);
+            asked.push(quote_spanned!(site=> |#chunk| { use ::core::cmp::Ord as _; #call }));
+        }
+        quote_spanned!(site=> #private::methods::#name(#(#asked),*))
+    }
+
+    /// A call, which is not made. A function of the user's that is generic has its types from how it is called.
+    fn called(&self, call: &ExprCall) -> TokenStream {
+        let site = hygienic();
+        // At the same place, so that rustc says once what is wrong with the call.
+        let function = Ident::new("function", site.located_at(call.func.span()));
+        let chunk = self.chunk_in(call);
+        let called = ExprCall { func: parse_quote!(#function), ..call.clone() };
+        quote_spanned!(site=> |#function, #chunk| #called)
+    }
+
+    /// The chunk as the parameter of a closure.
+    fn chunk_in(&self, expr: &impl ToTokens) -> TokenStream {
+        let chunk = self.chunk.filter(|&name| mentions(expr, name));
+        chunk.map_or_else(|| quote_spanned!(hygienic()=> _), ToTokens::to_token_stream)
     }
 }
 
@@ -244,9 +338,7 @@ impl<'a> Visit<'a> for Known<'a> {
             Expr::Path(ExprPath { qself: None, path, .. }) => self.path(path),
             Expr::Field(field) => self.field(field),
             Expr::Call(call) => self.call(call),
-            Expr::MethodCall(ExprMethodCall { receiver, method, args, .. }) => {
-                self.method(receiver, method, args.iter().collect());
-            }
+            Expr::MethodCall(call) => self.method(call),
             _ => self.is_known = false,
         }
     }
@@ -286,6 +378,8 @@ mod tests {
             "if c.index == 0 { 1 } else { TABLE }",
             "[0.0; 4]",
             "u32::from(flag)",
+            "(2.0 * alpha).floor() + 2_f32.sqrt() + (alpha as f64 / 3.0).recip()",
+            "(c.len << 2).min(N).pow(2)",
             "!refine || c.start.is_multiple_of(u32::MAX as usize)",
         ] {
             assert!(is_known(expr), "{expr}");
@@ -318,6 +412,12 @@ mod tests {
             "<f32 as Limits>::ROWS",
             "f32::now()",
             "None",
+            "2.0.sqrt()",
+            "(1 << c.len).isqrt()",
+            "(-(2 + 3)).abs()",
+            "(if flag { 1 } else { 2 }).isqrt()",
+            "[alpha].max([beta])",
+            "alpha.max::<f32>(beta)",
             "if c.index == 0 { next() } else { 1 }",
             "if c.index == 0 { random!(); 1 } else { 1 }",
             "if c.index == 0 { let n = 1; n } else { 1 }",
@@ -337,8 +437,9 @@ mod tests {
     fn a_condition_follows_from_the_arguments() {
         let (numbers, slices) = (named(["n", "k"]), named(["x", "y"]));
         let follows = |condition: &str| {
-            let condition = syn::parse_str(condition).expect(condition);
-            follows(&condition, numbers.iter().collect(), slices.iter().collect())
+            let conditions = [syn::parse_str(condition).expect(condition)];
+            follow(&conditions, numbers.iter().collect(), slices.iter().collect(), &TokenStream::new())
+                .is_some()
         };
         for condition in [
             "n as usize <= x.len().min(y.len())",
@@ -352,6 +453,7 @@ mod tests {
             "MAY.load(Relaxed)",
             "n <= LIMIT",
             "n.len() > 0",
+            "x.len(1) > 0",
             "step.n <= k",
             "blocks(x.len(), 1) <= n",
         ] {

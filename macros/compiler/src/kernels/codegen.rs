@@ -12,7 +12,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
-use crate::codegen::{Elements, follows, is_primitive, many_arguments, mentions};
+use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(
@@ -174,9 +174,11 @@ impl Generator<'_> {
         let numbers: Vec<_> = numbers.map(|parameter| &parameter.name).collect();
         let slices = kernel.parameters.iter().filter(|parameter| self.view(&parameter.kind).is_some());
         let slices: Vec<_> = slices.map(|parameter| &parameter.name).collect();
-        let depends = |condition: &Expr| !follows(condition, numbers.clone(), slices.clone());
-        let asks = kernel.requires.iter().any(depends);
-        let asks = asks.then(|| quote_spanned!(Span::mixed_site()=> launch.asks();));
+        let asks = match follow(&kernel.requires, numbers, slices, &self.private()) {
+            None => quote_spanned!(Span::mixed_site()=> launch.asks();),
+            Some(words) if words.is_empty() => TokenStream::new(),
+            Some(words) => quote_spanned!(Span::mixed_site()=> launch.follows([#(#words),*]);),
+        };
         let passed = || kernel.parameters.iter().filter(|parameter| parameter.symbol.is_none());
         let arguments = passed().map(|parameter| self.argument(parameter));
         let sizes = passed().map(|Parameter { name, kind, .. }| match self.view(kind) {
