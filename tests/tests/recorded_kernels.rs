@@ -554,6 +554,33 @@ fn compiled(test: &str, cache: &Path, variables: &[(&str, &str)]) -> usize {
     calls.lines().filter(|line| line.starts_with("nvrtcCompileProgram")).count()
 }
 
+/// Whoever may write into the folder would decide what the GPU runs: the hash of an image says nothing of who made it.
+#[test]
+#[cfg(unix)]
+fn a_cache_where_others_may_write_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let test = "a_cache_where_others_may_write_is_an_error";
+    if is_child() {
+        let device = Device::open().unwrap();
+        let error = Rotate::new(&device).unwrap_err();
+        let folder = std::env::var("THALWEG_CACHE").unwrap();
+        let ErrorKind::CacheFolder { folder: said, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!(*said, folder);
+        assert!(error.to_string().contains("others may write into it (mode 777)"), "{error}");
+        // An image is not compiled.
+        assert_eq!(compilations(), 0);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().canonicalize().unwrap().join("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::set_permissions(&cache, fs::Permissions::from_mode(0o777)).unwrap();
+    let calls = STUBS.run_again(test, &[("THALWEG_CACHE", cache.to_str().unwrap())]);
+    assert!(!calls.contains("cuModuleLoadDataEx"), "{calls}");
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+}
+
 #[test]
 fn the_second_process_compiles_nothing() {
     let test = "the_second_process_compiles_nothing";

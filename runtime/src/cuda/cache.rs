@@ -3,7 +3,8 @@
 //! A file holds what one [`Key`] stands for, and says so: its beginning, the key, the lengths of what is in it and a hash
 //! of it all must agree, or it is as if it were not there. It is written under another name and renamed, so that processes
 //! that do the same at the same time replace each other's files with equal ones. Nothing that goes wrong here is an
-//! error: then the kernel is compiled.
+//! error, since the kernel can be compiled; but a folder where others may write is, since they would decide what the GPU runs. A hash says
+//! that a file is whole, not who wrote it. [`owned`](super::owned) looks at that.
 
 use std::env;
 use std::ffi::OsStr;
@@ -15,6 +16,8 @@ use std::time::{Duration, SystemTime};
 use etcetera::BaseStrategy;
 
 use super::compile::Compiled;
+use super::owned;
+use crate::error::Result;
 
 /// What files begin with.
 const MAGIC: &[u8; 16] = b"thalweg kernels\n";
@@ -79,8 +82,13 @@ impl Key {
     }
 }
 
+/// The folder that others cannot write into, if there is one: for what is measured again where there is none.
+pub(crate) fn own_folder() -> Option<PathBuf> {
+    owned::folder(&folder()?).ok().flatten()
+}
+
 /// The folder that `THALWEG_CACHE` names, else the one for this user; `None` where it is `off` or empty.
-pub(crate) fn folder() -> Option<PathBuf> {
+fn folder() -> Option<PathBuf> {
     match env::var_os("THALWEG_CACHE") {
         Some(value) if value.is_empty() || value == OsStr::new("off") => None,
         Some(folder) => Some(folder.into()),
@@ -95,9 +103,19 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// None where nothing is to be kept.
-    pub(super) fn get() -> Option<Self> {
-        folder().map(|folder| Self { folder })
+    /// None where nothing is to be kept, or can be.
+    ///
+    /// # Errors
+    /// Others than this process's user may write into the folder.
+    pub(super) fn get() -> Result<Option<Self>> {
+        match folder() {
+            Some(folder) => Self::at(&folder),
+            None => Ok(None),
+        }
+    }
+
+    fn at(folder: &Path) -> Result<Option<Self>> {
+        Ok(owned::folder(folder)?.map(|folder| Self { folder }))
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -111,6 +129,9 @@ impl Cache {
         let is_ours = |file: fs::Metadata| (file.is_file() && file.len() <= LARGEST).then_some(file.len());
         let bytes = is_ours(fs::symlink_metadata(&path).ok()?)?;
         let file = File::open(&path).ok()?;
+        if !owned::is_own(&file.metadata().ok()?) {
+            return None;
+        }
         let mut content = Vec::with_capacity(bytes as usize);
         (&file).take(LARGEST).read_to_end(&mut content).ok()?;
         let compiled = decode(&content, &key.hash())?;
@@ -131,7 +152,8 @@ impl Cache {
         if content.len() as u64 > LARGEST {
             return None;
         }
-        fs::create_dir_all(&self.folder).ok()?;
+        // It may have been deleted since.
+        owned::create(&self.folder).ok()?;
         let mut file = tempfile::Builder::new().prefix("unfinished-").tempfile_in(&self.folder).ok()?;
         // A crash may leave a file without its content under the new name: its hash will tell.
         file.write_all(&content).ok()?;
@@ -238,7 +260,7 @@ mod tests {
 
     fn cache() -> (tempfile::TempDir, Cache) {
         let folder = tempfile::tempdir().expect("a folder");
-        let cache = Cache { folder: folder.path().join("a/b") };
+        let cache = Cache::at(&folder.path().join("a/b")).expect("it is our own").expect("a folder");
         (folder, cache)
     }
 
@@ -345,9 +367,24 @@ mod tests {
     fn a_folder_that_cannot_be_used_is_no_error() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         for folder in [file.path().join("below/a/file"), "/proc/thalweg".into(), "/dev/full".into()] {
+            assert!(Cache::at(&folder).expect("no error").is_none());
             let cache = Cache { folder };
             cache.store(&key("k"), &compiled());
             assert_eq!(cache.load(&key("k")), None);
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn files_that_others_may_write_are_replaced_unread() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let (_folder, cache) = cache();
+        for mode in [0o620, 0o602, 0o666] {
+            cache.store(&key("k"), &compiled());
+            assert_eq!(cache.load(&key("k")), Some(compiled()));
+            fs::set_permissions(cache.path(&key("k")), fs::Permissions::from_mode(mode)).expect("its mode");
+            is_rewritten(&cache);
         }
     }
 

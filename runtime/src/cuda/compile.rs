@@ -40,7 +40,8 @@ pub fn compilations() -> u64 {
 /// or else compiled.
 ///
 /// # Errors
-/// NVRTC is missing or too old, an option is one that cannot be, or the source does not compile.
+/// NVRTC is missing or too old, an option is one that cannot be, others may write into the cache's folder, or the source does not
+/// compile.
 #[doc(hidden)]
 pub fn compile_for(module: &KernelModule, architecture: &str) -> Result<Compiled> {
     let KernelSource::Cuda(source) = module.source else {
@@ -50,7 +51,7 @@ pub fn compile_for(module: &KernelModule, architecture: &str) -> Result<Compiled
     let compiler = Compiler::get(module.file)?;
     check_options(module)?;
     let includes = Includes::follow(module, source);
-    let cache = includes.are_known().then(Cache::get).flatten();
+    let cache = if includes.are_known() { Cache::get()? } else { None };
     let key = cache.as_ref().map(|_| key(module, source, architecture, &includes, &compiler));
     if let (Some(cache), Some(key)) = (&cache, &key)
         && let Some(compiled) = cache.load(key)

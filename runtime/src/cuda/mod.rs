@@ -24,6 +24,7 @@ mod info;
 mod launch;
 mod module;
 mod nvrtc;
+mod owned;
 mod pinned;
 pub(crate) mod probe;
 mod rows;
@@ -38,7 +39,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-pub(crate) use cache::folder as cache_folder;
+pub(crate) use cache::own_folder as cache_folder;
 #[doc(hidden)]
 pub use compile::{Compiled, compilations, compile_for};
 use context::{Context, Keep};

@@ -48,6 +48,18 @@ pub enum ErrorKind {
         /// Why.
         message: String,
     },
+    /// Others than this process's user decide what is in the folder of compiled kernels, and so what a GPU would run.
+    #[error(
+        "`{folder}` cannot hold compiled kernels: {reason}\n  note: whoever writes there decides what runs on the GPU\n  help: {help}\n  help: with `THALWEG_CACHE=off` nothing is kept, and `THALWEG_CACHE=folder` names another one"
+    )]
+    CacheFolder {
+        /// The folder, links resolved.
+        folder: String,
+        /// Why.
+        reason: String,
+        /// What to do about the folder.
+        help: String,
+    },
     /// NVRTC, which compiles `.cu` files, is not there.
     #[error(
         "no NVRTC to compile `{file}`: none of its libraries could be loaded\n  looked for {}\n  help: install the CUDA toolkit, or PyPI's `nvidia-cuda-nvrtc` on the library path",
