@@ -271,6 +271,33 @@ fn damaged_files() {
     assert!(well > 100 && failed > 20, "{well} {failed}");
 }
 
+/// With any byte changed, in one bit, by one, or in all: as many rows as there were, or an error.
+#[test]
+fn damaged_files_have_no_fewer_rows() {
+    fn check<T: Number>(file: &[u8], column: &str, rows: usize) {
+        for at in 0..file.len() {
+            for to in
+                [file[at] ^ (1 << (at % 8)), file[at].wrapping_add(1), file[at].wrapping_sub(1), !file[at]]
+            {
+                let mut damaged = file.to_vec();
+                damaged[at] = to;
+                if let Ok(z) = taken::<T>(7, source::parquet(whole(&damaged), column)) {
+                    let from = file[at];
+                    assert_eq!(z.len(), rows, "{column} of {}: byte {at} from {from} to {to}", file.len());
+                }
+            }
+        }
+    }
+    let x: Vec<f32> = (0..60).map(|i| i as f32).collect();
+    check::<f32>(&written(7, &x, groups_of(25)), "z", 60);
+    let v2 = groups_of(25).into_builder().set_writer_version(WriterVersion::PARQUET_2_0);
+    check::<f32>(&written(7, &x, v2.set_compression(Compression::SNAPPY).build()), "z", 60);
+    check::<f64>(&super::bytes("numbers.parquet"), "float64", 12);
+    check::<u8>(&super::bytes("integers.parquet"), "uint8", 12);
+    check::<f32>(&super::bytes("none.parquet"), "x", 12);
+    check::<f32>(&super::bytes("empty.parquet"), "x", 0);
+}
+
 /// However little there is room for: an error, and nothing that is a file.
 #[test]
 fn full_disks() {

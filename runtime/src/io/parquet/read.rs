@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use parquet::basic::ConvertedType;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::DataType;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
@@ -61,9 +62,11 @@ impl<R: ChunkReader + 'static, T: Scalar> ParquetReader<R, T> {
         };
         let column = schema.column(index);
         check::<T>(&column, name)?;
+        check_rows(file.metadata(), index, name)?;
         let present = column.max_def_level();
         let groups = (0..file.num_row_groups()).map(move |group| {
             let group = file.get_row_group(group).map_err(failed)?;
+            // It is not negative: see `check_rows`.
             let left = u64::try_from(group.metadata().num_rows()).unwrap_or_default();
             let reader = get_typed_column_reader(group.get_column_reader(index).map_err(failed)?);
             Ok(Group { reader, left })
@@ -71,6 +74,28 @@ impl<R: ChunkReader + 'static, T: Scalar> ParquetReader<R, T> {
         let (values, levels) = (Vec::new(), Vec::new());
         Ok(Column { groups: Box::new(groups), current: None, present, values, levels, rows: 0 })
     }
+}
+
+/// How many rows there are stands in a file three times. Where they do not agree it is damaged, and might seem to end early.
+fn check_rows(file: &ParquetMetaData, column: usize, name: &str) -> io::Result<()> {
+    let invalid = |message| Err(io::Error::new(ErrorKind::InvalidData, message));
+    let rows = file.file_metadata().num_rows();
+    let mut total: i64 = 0;
+    for (index, group) in file.row_groups().iter().enumerate() {
+        let rows = group.num_rows();
+        let values = group.column(column).num_values();
+        // One value a row, null or not, where there are no lists.
+        if rows < 0 || values != rows {
+            let message =
+                format!("row group {index} has {rows} rows, and column `{name}` has {values} values there");
+            return invalid(message);
+        }
+        total = total.saturating_add(rows);
+    }
+    if total != rows {
+        return invalid(format!("the file has {rows} rows, and its row groups have {total}"));
+    }
+    Ok(())
 }
 
 fn check<T: Scalar>(column: &ColumnDescriptor, name: &str) -> io::Result<()> {
