@@ -47,6 +47,38 @@ fn three_streams() {
     );
 }
 
+/// What is taken for numbers' own is asked of rustc; what is not leaves no word of it.
+#[test]
+fn numbers_own() {
+    check(
+        "numbers-own",
+        "
+        pipeline Fill {
+            param refine: bool;
+            output y: [f32];
+            device d: [f32];
+            chunk c = 100;
+            mode = graph;
+            stage all {
+                fill d = f32::from(refine) + f32::EPSILON + (2.0 * (c.len as f32)).sqrt();
+                scale<<<blocks(c.len, 256).min(132), 256>>>(c.len.div_ceil(4), &mut d);
+                copy d -> y;
+            }
+        }",
+    );
+    check(
+        "not-numbers-own",
+        "
+        pipeline Fill {
+            output y: [f32];
+            device d: [f32];
+            chunk c = 100;
+            mode = graph;
+            stage all { fill d = (2.0).sqrt(); copy d -> y; }
+        }",
+    );
+}
+
 #[test]
 fn events_by_hand() {
     check(
