@@ -4,11 +4,11 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
-use std::thread;
 
 use crate::cuda;
 use crate::driver::{Driver, Info};
 use crate::error::{ErrorKind, Result};
+use crate::fork::{self, Forked};
 use crate::sim::{Sim, Spec};
 
 /// A GPU, or the simulated device. Cloning it is cheap and names the same device.
@@ -27,11 +27,9 @@ pub struct Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // The last handle gives a context back, for which the driver is called: not where a function of a stream's runs.
-        if Arc::strong_count(&self.driver) == 1 && self.driver.may_wait().is_err() {
-            let driver = Arc::clone(&self.driver);
-            // Where no thread can be started, it is done here all the same.
-            let _ = thread::Builder::new().name("thalweg release".to_owned()).spawn(move || drop(driver));
+        if fork::is_child() {
+            // What it has is the other process's: no handle here is the last one.
+            std::mem::forget(Arc::clone(&self.driver));
         }
     }
 }
@@ -107,7 +105,7 @@ impl Device {
     /// ([`ErrorKind::Driver`]); `THALWEG_CALIBRATION` names a file that is no [calibration](Self::calibration)
     /// ([`ErrorKind::Calibration`]).
     pub fn cuda(index: usize) -> Result<Self> {
-        let device = Self { driver: cuda::Cuda::open(index)? };
+        let device = Self::with_driver(cuda::Cuda::open(index)?);
         device.take_given_calibration()?;
         Ok(device)
     }
@@ -138,7 +136,7 @@ impl Device {
     /// `context` is null or a `CUcontext` of this process, which is not destroyed before `keep` is dropped.
     pub unsafe fn from_raw(context: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
         // SAFETY: the caller's promise.
-        let device = Self { driver: unsafe { cuda::Cuda::of_context(context, Box::new(keep)) }? };
+        let device = Self::with_driver(unsafe { cuda::Cuda::of_context(context, Box::new(keep)) }?);
         device.take_given_calibration()?;
         Ok(device)
     }
@@ -157,7 +155,7 @@ impl Device {
 
     /// The simulated device.
     pub(crate) fn of(sim: Arc<Sim>) -> Self {
-        Self { driver: sim }
+        Self::with_driver(sim)
     }
 
     /// Every CUDA GPU of this machine, in the driver's order; none where there is no driver.
@@ -184,7 +182,7 @@ impl Device {
     /// # Errors
     /// The driver cannot be asked ([`ErrorKind::Driver`]).
     pub fn free_memory(&self) -> Result<u64> {
-        Ok(self.driver.free_memory()?)
+        Ok(self.driver().free_memory()?)
     }
 
     /// Compute capability, `(9, 0)` for Hopper.
@@ -241,14 +239,15 @@ impl Device {
         index.map_or_else(|| format!("`{name}`"), |index| format!("`{name}` (`cuda:{index}`)"))
     }
 
-    /// A device of the tests' own.
-    #[cfg(test)]
     pub(crate) fn with_driver(driver: Arc<dyn Driver>) -> Self {
+        fork::is_home();
         Self { driver }
     }
 
+    /// What carries out its calls; in a forked process, what refuses them.
+    #[inline]
     pub(crate) fn driver(&self) -> &dyn Driver {
-        &*self.driver
+        if fork::is_child() { Forked::get() } else { &*self.driver }
     }
 
     fn info(&self) -> &Info {

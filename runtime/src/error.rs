@@ -199,7 +199,10 @@ impl From<ErrorKind> for Error {
 
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
-        Self::new(ErrorKind::Driver(error))
+        Self::new(match error.detail.as_deref() {
+            Some(Detail::Forked) => ErrorKind::Forked,
+            _ => ErrorKind::Driver(error),
+        })
     }
 }
 

@@ -60,6 +60,7 @@ mod driver;
 mod error;
 pub mod explore;
 mod extent;
+mod fork;
 mod function;
 mod graph;
 mod io;

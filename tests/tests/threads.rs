@@ -1,11 +1,15 @@
-//! Several threads of the host run pipelines on one device at once.
+//! Several threads of the host run pipelines on one device at once, or each on one of its own.
 
-use std::sync::OnceLock;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use thalweg::prelude::*;
+use thalweg::streams::Stream;
 use thalweg_tests::kernels::{add_to, axpy_each};
 use thalweg_tests::random::Random;
+use thalweg_tests::waiting::in_time;
 
 stream_pipeline! {
     pipeline Axpy {
@@ -90,4 +94,55 @@ fn many_runs_on_a_gpu() {
     many_runs(device);
     let lost = before.saturating_sub(device.free_memory().expect("a number"));
     assert!(lost <= 4 << 20, "{lost} bytes of device memory are lost");
+}
+
+/// Has a stream of a simulated device of its own call a function.
+fn call(function: impl FnOnce() + Send + 'static) {
+    let stream = Stream::new(&Device::simulated(Spec::default())).expect("a stream");
+    stream.host(function).expect("a function");
+    stream.synchronize().expect("the device");
+}
+
+/// On a GPU each has a thread, however many there are.
+#[test]
+fn functions_of_more_devices_than_cores_meet() {
+    in_time(|| {
+        let devices = rayon::current_num_threads() + 1;
+        let all = Arc::new(Barrier::new(devices));
+        thread::scope(|scope| {
+            for _ in 0..devices {
+                let all = Arc::clone(&all);
+                scope.spawn(move || {
+                    call(move || {
+                        all.wait();
+                    });
+                });
+            }
+        });
+    });
+}
+
+/// A thread of rayon's that waits for a task carries out another one meanwhile, on the same stack.
+#[test]
+fn a_function_that_waits_for_rayon_has_no_other_devices_function_inside() {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    in_time(|| {
+        for _ in 0..20 {
+            let (begun, is_begun) = channel();
+            let waits = move || {
+                let _lock = ONE_AT_A_TIME.lock().expect("no function panics");
+                let task = || {
+                    begun.send(()).expect("the test waits");
+                    thread::sleep(Duration::from_millis(10));
+                };
+                // The first one lasts until another thread has taken the second.
+                rayon::join(|| thread::sleep(Duration::from_millis(2)), task);
+            };
+            thread::scope(|scope| {
+                scope.spawn(move || call(waits));
+                is_begun.recv().expect("the function has begun");
+                call(|| drop(ONE_AT_A_TIME.lock().expect("no function panics")));
+            });
+        }
+    });
 }

@@ -1,9 +1,11 @@
 //! [`Cuda`]: what a GPU does for the rest of the crate.
 
 use std::fmt;
-use std::ops::Range;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, Range};
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUevent, CUstream};
@@ -38,11 +40,7 @@ const REGISTERED: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGIST
 
 /// A GPU.
 pub(crate) struct Cuda {
-    // Fields are dropped in this order: modules live in the context.
-    modules: Modules,
-    host: HostFunctions,
-    ends: Ends,
-    context: Context,
+    opened: ManuallyDrop<Opened>,
     info: Info,
     /// `THALWEG_SYNC`: wait after each operation, so that an asynchronous fault is reported by the one that caused it.
     synchronous: bool,
@@ -51,6 +49,43 @@ pub(crate) struct Cuda {
     calibration: OnceLock<Spec>,
     node: Option<Node>,
     registry: Registry,
+}
+
+/// What a device gives back when it goes.
+pub(crate) struct Opened {
+    // Fields are dropped in this order: modules live in the context.
+    modules: Modules,
+    host: HostFunctions,
+    ends: Ends,
+    context: Context,
+}
+
+impl Opened {
+    /// Makes the context current, other than for a job: another thread's call may have the driver to itself until the device has
+    /// nothing to do, and the job's stream waits for the job.
+    #[inline]
+    fn enter(&self) -> DriverResult<&'static Api> {
+        HostFunctions::may_call("cuCtxSetCurrent")?;
+        self.context.enter()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // Also for the modules, which are dropped next. Without it they go with the context.
+        let api = self.enter().ok();
+        self.host.close(api);
+        self.ends.close(api);
+    }
+}
+
+impl Deref for Cuda {
+    type Target = Opened;
+
+    #[inline]
+    fn deref(&self) -> &Opened {
+        &self.opened
+    }
 }
 
 impl Cuda {
@@ -74,11 +109,9 @@ impl Cuda {
         let node = info::pci_address(&context).and_then(|address| Node::of_device(&address));
         let synchronous =
             std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
+        let (modules, host, ends) = (Modules::new(), HostFunctions::new(), Ends::new());
         Ok(Self {
-            modules: Modules::new(),
-            host: HostFunctions::new(),
-            ends: Ends::new(),
-            context,
+            opened: ManuallyDrop::new(Opened { modules, host, ends, context }),
             info,
             synchronous,
             freed: Freed::default(),
@@ -87,14 +120,6 @@ impl Cuda {
             node,
             registry: Registry::default(),
         })
-    }
-
-    /// Makes the context current, other than for a job: another thread's call may have the driver to itself until the device has
-    /// nothing to do, and the job's stream waits for the job.
-    #[inline]
-    fn enter(&self) -> DriverResult<&'static Api> {
-        HostFunctions::may_call("cuCtxSetCurrent")?;
-        self.context.enter()
     }
 
     fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
@@ -146,10 +171,16 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // Also for the modules, which are dropped next. Without it they go with the context.
-        let api = self.enter().ok();
-        self.host.close(api);
-        self.ends.close(api);
+        // SAFETY: it is taken here only, and nothing looks at it afterwards.
+        let opened = unsafe { ManuallyDrop::take(&mut self.opened) };
+        if HostFunctions::may_call("cuDevicePrimaryCtxRelease").is_ok() {
+            return drop(opened);
+        }
+        // Whoever had the last handle, and however many went at once: the driver is not called where a function of a stream's
+        // runs. Where no thread can be started, it stays.
+        let opened = ManuallyDrop::new(opened);
+        let release = move || drop(ManuallyDrop::into_inner(opened));
+        let _ = thread::Builder::new().name("thalweg release".to_owned()).spawn(release);
     }
 }
 

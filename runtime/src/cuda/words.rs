@@ -77,9 +77,14 @@ impl Words {
         unsafe { AtomicU32::from_ptr(host) }
     }
 
-    /// Lets the streams go on that wait for this value.
+    /// Lets the streams go on that wait for this value. A word never goes back: what holds more already, since a later job was
+    /// done before this one, stays as it is.
     pub(super) fn write(&self, word: Word, value: u32) {
-        self.state().store(word, value);
+        let state = self.state();
+        // Nobody else writes it meanwhile, and a value counts as later that is less than half of all values ahead.
+        if value.wrapping_sub(state.load(word)).cast_signed() > 0 {
+            state.store(word, value);
+        }
     }
 
     /// Lets every stream go on that still waits, since the driver would wait for it, and frees everything; without an

@@ -27,7 +27,7 @@ pub struct DriverError {
     pub(crate) detail: Option<Box<Detail>>,
 }
 
-/// What the simulated device knows of an error.
+/// What is known of an error that the driver would not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// A kernel's host body panicked with this message.
@@ -36,6 +36,8 @@ pub(crate) enum Detail {
     Race { writes: bool, earlier: Tag, earlier_writes: bool },
     /// These use the memory.
     Users(Vec<Tag>),
+    /// The device is another process's.
+    Forked,
 }
 
 impl DriverError {

@@ -794,6 +794,12 @@ pub enum ErrorKind {
     /// A run that was asked to end.
     #[error("the run was cancelled")]
     Cancelled,
+    /// The process was forked from one that had opened a device, which stays with the other one: in this process no device can be
+    /// used, nor anything that was begun before. To fork before the first device is opened is fine.
+    #[error(
+        "this process was forked after a device was opened, and can use none: fork first, or start another program"
+    )]
+    Forked,
     /// A job whose result somebody has already.
     #[error("the job's result was given already")]
     JobTaken,

@@ -58,6 +58,8 @@ pub struct Job<T> {
 }
 
 struct Shared<T> {
+    /// Whose thread it has.
+    process: u32,
     state: Mutex<State<T>>,
     done: Condvar,
 }
@@ -71,7 +73,8 @@ enum State<T> {
 
 impl<T> Shared<T> {
     fn new() -> Arc<Self> {
-        Arc::new(Self { state: Mutex::new(State::Running(None)), done: Condvar::new() })
+        let process = std::process::id();
+        Arc::new(Self { process, state: Mutex::new(State::Running(None)), done: Condvar::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -87,7 +90,15 @@ impl<T> Shared<T> {
         }
     }
 
+    /// Whether its thread is another process's, from which this one was forked: it never gets done here.
+    fn is_elsewhere(&self) -> bool {
+        std::process::id() != self.process
+    }
+
     fn wait(&self) -> Result<T> {
+        if self.is_elsewhere() {
+            return Err(ErrorKind::Forked.into());
+        }
         let running = |state: &mut State<T>| matches!(state, State::Running(_));
         let state = self.done.wait_while(self.state(), running);
         take(&mut state.unwrap_or_else(PoisonError::into_inner)).unwrap_or(Err(ErrorKind::JobTaken.into()))
@@ -132,7 +143,7 @@ impl<T> Job<T> {
     ///
     /// # Errors
     /// Those of the work; [`ErrorKind::Panicked`] if it has panicked; [`ErrorKind::JobTaken`] if a poll of this future has given them
-    /// already.
+    /// already; [`ErrorKind::Forked`] in a process that was forked since.
     pub fn wait(self) -> Result<T> {
         self.shared.wait()
     }
@@ -159,6 +170,9 @@ impl<T> Future for Job<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        if self.shared.is_elsewhere() {
+            return Poll::Ready(Err(ErrorKind::Forked.into()));
+        }
         let mut state = self.shared.state();
         if let State::Running(waker) = &mut *state {
             match waker {

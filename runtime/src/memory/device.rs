@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::device::Device;
 use crate::driver::{DevicePtr, Driver, DriverResult};
+use crate::fork;
 use crate::unwind::contain;
 
 /// Device memory that is freed when it is dropped, or given back to whoever has lent it. Forget it to leave it to the device.
@@ -60,8 +61,12 @@ impl Drop for DeviceMemory {
 }
 
 /// Gives memory back, elsewhere if this thread may not: where a function of a stream's runs, freeing would wait for what waits for
-/// the function.
+/// the function. In a forked process, not at all.
 pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
+    if fork::is_child() {
+        // What it has is the other process's, which still uses it.
+        return std::mem::forget(free);
+    }
     if device.driver().may_wait().is_ok() {
         return free(device.driver());
     }

@@ -15,6 +15,7 @@ use super::{DeviceMemory, Direction, NO_OPERATION, Transfer};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork;
 use crate::plan::Priority;
 use crate::stream::Stream;
 use crate::streams::{Held, Memory, Uses};
@@ -181,6 +182,9 @@ impl<T: Pod> DeviceBuf<T> {
     }
 
     fn copy(&self, data: *mut T, len: usize, direction: Direction) -> Result<()> {
+        if fork::is_child() {
+            return Err(ErrorKind::Forked.into());
+        }
         // Whoever launches a graph meanwhile is refused.
         let _held = Held::new(Arc::clone(&self.core) as _);
         if self.is_poisoned() || !self.core.settled(direction == Direction::In) {

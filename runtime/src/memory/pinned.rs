@@ -14,6 +14,7 @@ use super::device::release;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork;
 use crate::streams::{Memory, Uses};
 
 /// Page-locked host memory of a fixed length, which a device copies from and to without the CPU.
@@ -110,6 +111,9 @@ impl<T: Pod> PinnedBuf<T> {
     /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); it is
     /// [`ErrorKind::Poisoned`].
     pub fn into_vec(self) -> Result<Vec<T>> {
+        if self.core.is_elsewhere() {
+            return Err(ErrorKind::Forked.into());
+        }
         let mut core =
             Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
         if !core.settle(false) || core.is_poisoned() {
@@ -128,6 +132,9 @@ impl<T: Pod> PinnedBuf<T> {
     /// Such an operation has failed, or one before it in its stream: with the error of that one. The buffer is
     /// [`ErrorKind::Poisoned`].
     pub fn wait(&self) -> Result<&[T]> {
+        if self.core.is_elsewhere() {
+            return Err(ErrorKind::Forked.into());
+        }
         if !self.core.is_readable() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
         }
@@ -293,16 +300,22 @@ impl PinnedCore {
         Ok(unsafe { Vec::from_raw_parts(self.ptr.as_ptr().cast(), self.bytes / size_of::<T>(), capacity) })
     }
 
+    /// Whether it is another process's: a driver's page-locked memory need not be there in a child.
+    #[inline]
+    fn is_elsewhere(&self) -> bool {
+        fork::is_child()
+    }
+
     /// Whether the CPU may read it: nothing writes it any more.
     #[inline]
     fn is_readable(&self) -> bool {
-        !self.is_poisoned() && (!self.uses.is_written() || self.settle(true))
+        !self.is_elsewhere() && !self.is_poisoned() && (!self.uses.is_written() || self.settle(true))
     }
 
     /// Whether the CPU may write it: nothing uses it any more.
     #[inline]
     fn is_writable(&self) -> bool {
-        !self.is_poisoned() && (!self.uses.is_used() || self.settle(false))
+        !self.is_elsewhere() && !self.is_poisoned() && (!self.uses.is_used() || self.settle(false))
     }
 
     /// Waits for the operations of streams that write it, or for all that use it. `false` if that is not possible.

@@ -33,6 +33,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(super) struct Waited {
     since: Option<Instant>,
+    /// Whether a simulated device has got to everything that it has, while nothing else happened.
+    is_through: bool,
     /// What was heard last and how much the device had for others, and when that was new.
     heard: Option<((u64, usize), Instant)>,
 }
@@ -130,7 +132,7 @@ impl Run<'_> {
     }
 
     /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
-    fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<()> {
+    fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<(), Halt> {
         let Streaming { exchange, .. } = *streaming;
         let explained = |error| explain(self.plan, error);
         let mut staging = self.staging.borrow_mut();
@@ -142,14 +144,18 @@ impl Run<'_> {
         self.read_on(&mut staging, chunk.index).map_err(explained)?;
         loop {
             let version = exchange.version();
+            // The device may have got to it just now. Its results are withheld, and whoever waits for them pushes nothing more.
+            if exchange.function_has_failed() {
+                return Err(Halt::Function);
+            }
             if let Some((end, trouble)) = exchange.trouble(chunk.index + 1) {
-                return Err(explain_trouble(self.plan, end, &trouble));
+                return Err(explain_trouble(self.plan, end, &trouble).into());
             }
             if exchange.sources().all(|(number, _)| exchange.has_filled(number, chunk.index)) {
                 return Ok(());
             }
             if self.cancels.any() {
-                return Err(cancelled(self.plan, Some(chunk.index as u64)));
+                return Err(cancelled(self.plan, Some(chunk.index as u64)).into());
             }
             if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
                 self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
@@ -349,6 +355,11 @@ impl Run<'_> {
             exchange.wait(version, left);
         } else if !staging.deliver_first(|slot, done| self.wait_for_slot(slot, done))? {
             exchange.wait(version, PATIENCE);
+            let nothing_new = exchange.version() == version;
+            if is_simulated && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
+                // What is left, functions and callbacks, nobody waits for, unless it is whoever is waited for here.
+                self.device.driver().synchronize_device()?;
+            }
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ pub(super) fn explain(plan: &'static Plan, error: DriverError) -> Error {
             let operations = users.iter().map(|&tag| place_of_tag(plan, tag)).collect();
             ErrorKind::MemoryInUse { operations }
         }
+        (Some(Detail::Forked), _) => ErrorKind::Forked,
         _ => ErrorKind::Driver(error),
     };
     Error::new(kind).at(place)

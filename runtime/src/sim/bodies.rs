@@ -1,13 +1,15 @@
-//! Where host bodies run: on threads that do nothing else.
+//! Where host bodies and functions run: on threads that do nothing else.
 //!
 //! A body may use rayon. On a thread of the caller's pool its waiting would steal other tasks of that pool, one of which
 //! may run another pipeline on this device and so wait for the very body below it on the stack; and where the pool's
-//! threads all wait for this device, the body's own tasks would find no thread. Here its tasks stay among themselves, and
-//! the caller sleeps.
+//! threads all wait for this device, the body's own tasks would find no thread. So a body has a pool for itself while it runs, a
+//! crew: its tasks stay among themselves, and the caller sleeps. In a pool that bodies of several devices shared, one
+//! that waits for a task might have another one's body on its own stack, and bodies that meet would need as many threads as there are devices.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -15,16 +17,31 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::fault;
 use crate::driver::{DriverResult, HostBody};
 
-/// The pool, one for the process; none where the system gives no threads.
-fn pool() -> Option<&'static ThreadPool> {
-    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    let build = || ThreadPoolBuilder::new().thread_name(|index| format!("thalweg-host-{index}")).build().ok();
-    POOL.get_or_init(build).as_ref()
+/// Crews that have nothing to do. There are as many as bodies were at work at the same time: a device has one at a time.
+static IDLE: Mutex<Vec<ThreadPool>> = Mutex::new(Vec::new());
+
+fn idle() -> MutexGuard<'static, Vec<ThreadPool>> {
+    // Nothing of the user's runs under the lock.
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    static IS_IN_CREW: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A crew that nobody has; none where the system gives no threads.
+fn crew() -> Option<ThreadPool> {
+    // The one that was at work last: its threads may still be awake.
+    let idle = idle().pop();
+    idle.or_else(|| {
+        let builder = ThreadPoolBuilder::new().thread_name(|index| format!("thalweg-host-{index}"));
+        builder.start_handler(|_| IS_IN_CREW.set(true)).build().ok()
+    })
 }
 
 /// Whether the calling thread runs a host body, or a task of one.
 pub(super) fn is_inside() -> bool {
-    pool().is_some_and(|pool| pool.current_thread_index().is_some())
+    IS_IN_CREW.get()
 }
 
 /// A body that waited for its own device would wait for itself; one that waited for another would hold up all. On a GPU none may
@@ -37,11 +54,13 @@ pub(super) fn refuse_inside(call: &'static str) -> DriverResult<()> {
 pub(super) fn run(body: HostBody) -> thread::Result<()> {
     // What a body has left half-done is the user's data, which a failed run says nothing about.
     let body = move || catch_unwind(AssertUnwindSafe(body));
-    let Some(pool) = pool() else { return body() };
+    let Some(crew) = crew() else { return body() };
     let (done, result) = mpsc::sync_channel::<Result<(), Box<dyn Any + Send>>>(1);
-    pool.spawn(move || {
+    crew.spawn(move || {
         // The other end waits below, so that it is there.
         let _ = done.send(body());
     });
-    result.recv().unwrap_or(Ok(()))
+    let result = result.recv().unwrap_or(Ok(()));
+    idle().push(crew);
+    result
 }

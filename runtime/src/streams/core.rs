@@ -16,6 +16,7 @@ use super::uses::{Caller, Memory, Refused, Use, Uses};
 use crate::device::Device;
 use crate::driver::{Driver, DriverResult, RawStream};
 use crate::error::{DriverError, Error, ErrorKind, Result};
+use crate::fork;
 use crate::plan::Priority;
 use crate::unwind::contain;
 
@@ -373,6 +374,10 @@ impl StreamCore {
 
 impl Drop for StreamCore {
     fn drop(&mut self) {
+        if fork::is_child() {
+            // It is the other process's, and so is what keeps it.
+            return std::mem::forget(self.lent.take());
+        }
         let driver = self.device.driver();
         driver.registry().remove_stream(self);
         if let Some(error) = self.take_kept() {

@@ -236,6 +236,7 @@ pub(super) fn explain(registry: &Registry, error: DriverError, caller: Option<Ca
             let operations = users.iter().map(|&tag| touch(tag, false).place).collect();
             ErrorKind::MemoryInUse { operations }
         }
+        (Some(Detail::Forked), _) => ErrorKind::Forked,
         _ => ErrorKind::Driver(error),
     };
     Error::new(kind).at(place)

@@ -3,6 +3,7 @@
 mod chunks;
 mod ends;
 mod failures;
+mod functions;
 mod gpu;
 mod pressure;
 mod results;

@@ -22,6 +22,7 @@ use super::driver::{PER_THREAD_STREAM, stream_handle};
 use super::words::{Word, Words};
 use crate::driver::{DriverResult, HostJob, RawStream};
 use crate::error::DriverError;
+use crate::fork;
 use crate::unwind::contain;
 
 /// The host functions of one device.
@@ -59,9 +60,13 @@ impl HostFunctions {
         }
     }
 
-    /// An error where the calling thread runs a job: the stream waits for it, and might be what `call` would wait for.
+    /// An error where the calling thread runs a job: the stream waits for it, and might be what `call` would wait for. Likewise in a
+    /// forked process.
     #[inline]
     pub(super) fn may_call(call: &'static str) -> DriverResult<()> {
+        if fork::is_child() {
+            return Err(fork::refused(call));
+        }
         if !pool::is_inside() {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use bytemuck::Pod;
 
 use super::{Hand, Job, Kept, Link, Moved, Outcome, Run, locked};
 use crate::error::{Error, ErrorKind, counted};
+use crate::fork;
 
 impl Link {
     /// The job in the caller's hand, or the next one.
@@ -24,6 +25,9 @@ impl Link {
     /// # Safety
     /// `T` is the type of the argument's elements.
     pub(crate) unsafe fn push<T: Pod>(&self, data: &[T]) -> Moved {
+        if fork::is_child() {
+            return Moved::Over;
+        }
         let mut hand = locked(&self.hand);
         if hand.has_ended || self.has_ended() {
             return Moved::Over;
@@ -61,6 +65,9 @@ impl Link {
 
     /// What was pushed goes through at once.
     pub(crate) fn flush(&self) -> Result<Moved, ErrorKind> {
+        if fork::is_child() {
+            return Ok(Moved::Over);
+        }
         let mut hand = locked(&self.hand);
         if hand.has_ended || self.has_ended() {
             return Ok(Moved::Over);
@@ -80,6 +87,9 @@ impl Link {
 
     /// Nothing more is pushed.
     pub(crate) fn end(&self) {
+        if fork::is_child() {
+            return;
+        }
         let mut hand = locked(&self.hand);
         if std::mem::replace(&mut hand.has_ended, true) {
             return;
@@ -104,6 +114,9 @@ impl Link {
     /// # Safety
     /// `T` is the type of the argument's elements.
     pub(crate) unsafe fn pull<T: Pod>(&self, to: &mut [T]) -> Moved {
+        if fork::is_child() {
+            return Moved::Over;
+        }
         let mut hand = locked(&self.hand);
         let hand = &mut *hand;
         if let Some(Kept { elements, bytes }) = hand.kept.front() {
@@ -156,6 +169,9 @@ impl Link {
 
     /// What has come, and what will, is of no use.
     pub(crate) fn discard(&self) {
+        if fork::is_child() {
+            return;
+        }
         let mut hand = locked(&self.hand);
         let mut state = locked(&self.state);
         state.discards = true;
@@ -168,6 +184,10 @@ impl Link {
 
     /// Why there is nothing more: `None` if the run has ended well.
     pub(crate) fn why_over(&self) -> Option<Error> {
+        if fork::is_child() {
+            // Its run goes on in the other process.
+            return Some(ErrorKind::Forked.into());
+        }
         match &locked(&self.state).outcome {
             Some(Outcome::Well) => None,
             Some(Outcome::Failed(error)) => Some(error.clone()),

@@ -1,5 +1,6 @@
 //! The calls of host functions, and what becomes of those that are not called.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -36,6 +37,15 @@ fn watched(what: &'static str) -> (HostJob, mpsc::Receiver<()>) {
 
 fn is_dropped(watch: &mpsc::Receiver<()>) -> bool {
     watch.try_recv() == Err(mpsc::TryRecvError::Disconnected)
+}
+
+/// Ends the process if it is not over by itself: a stream that waits for ever is a failure.
+fn in_time() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(30));
+        eprintln!("a stream waits for ever");
+        std::process::abort();
+    });
 }
 
 /// Hands a job over.
@@ -287,6 +297,42 @@ fn a_job_that_its_stream_cannot_wait_for_is_taken_back_if_it_has_not_begun() {
     });
 }
 
+/// Nor does its word undo that of a later job that is done before it, which the stream waits for.
+#[test]
+fn a_job_that_its_stream_cannot_wait_for_may_be_later_than_the_next() {
+    let test = "a_job_that_its_stream_cannot_wait_for_may_be_later_than_the_next";
+    recorded(test, &[], &[("THALWEG_FAIL", "cuStreamWaitValue32:2")], || {
+        in_time();
+        let device = Cuda::open(0).expect("the stub's device");
+        let stream = ok(device.create_stream(0));
+        let ((go, gate), note_end) = (mpsc::channel::<()>(), note("late"));
+        let late = move || {
+            gate.recv().expect("the test goes on");
+            note_end();
+        };
+        host(&*device, stream, Box::new(late)).expect_err("as asked for");
+        ok(host(&*device, stream, note("next")));
+        let until_noted = || {
+            while NOTED.lock().expect("no test panics").is_empty() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // Its word comes a moment after.
+            std::thread::sleep(Duration::from_millis(50));
+            noted()
+        };
+        assert_eq!(until_noted(), ["next"]);
+        go.send(()).expect("the job waits");
+        assert_eq!(until_noted(), ["late"]);
+        ok(synchronize(&*device, stream));
+        // The word goes on to another stream as it is.
+        destroy(&*device, stream);
+        let other = ok(device.create_stream(0));
+        ok(host(&*device, other, note("other")));
+        ok(synchronize(&*device, other));
+        assert_eq!(noted(), ["other"]);
+    });
+}
+
 #[test]
 fn thalweg_sync_waits_for_host_functions() {
     let variables = [("THALWEG_SYNC", "1"), ("THALWEG_FAIL", "cuStreamSynchronize:719:3")];
@@ -359,6 +405,73 @@ fn what_a_job_drops_goes_elsewhere() {
     for gone in ["cuEventDestroy e", "cuStreamDestroy s2", "cuMemFree d", "cuMemFreeHost h"] {
         assert!(calls.contains(gone), "{gone}: {calls}");
     }
+}
+
+/// Whether the driver has got back as many references to its context as it gave, before long.
+fn is_released() -> bool {
+    let record = std::env::var_os("THALWEG_RECORD").expect("the stubs record");
+    let is_even = || {
+        let calls = std::fs::read_to_string(&record).expect("the record");
+        let count = |call: &str| calls.lines().filter(|line| line.starts_with(call)).count();
+        count("cuDevicePrimaryCtxRetain") == count("cuDevicePrimaryCtxRelease")
+    };
+    (0..10_000).any(|_| {
+        is_even() || {
+            std::thread::sleep(Duration::from_millis(1));
+            false
+        }
+    })
+}
+
+/// The last handle of a device may go in a job. The context goes from another thread then, after an error too.
+#[test]
+fn the_last_handle_of_a_lost_device_in_a_job() {
+    let variables = [("THALWEG_FAIL", "cuStreamSynchronize:700:1+")];
+    recorded("the_last_handle_of_a_lost_device_in_a_job", &[], &variables, || {
+        in_time();
+        let device = crate::Device::cuda(0).expect("the stub's device");
+        let stream = crate::Stream::new(&device).expect("a stream");
+        let (its, (go, gate)) = (device.clone(), mpsc::channel::<()>());
+        let job = move || {
+            gate.recv().expect("the test goes on");
+            drop(its);
+        };
+        stream.host(job).expect("a function");
+        stream.synchronize().expect_err("as asked for");
+        drop((stream, device));
+        go.send(()).expect("the job waits");
+        assert!(is_released());
+    });
+}
+
+/// Two handles that go at the same time, one of them in a job: whichever is the last.
+#[test]
+fn two_last_handles_at_the_same_time() {
+    recorded("two_last_handles_at_the_same_time", &[], &[], || {
+        in_time();
+        for round in 0..4000 {
+            let device = crate::Device::cuda(0).expect("the stub's device");
+            let (its, now) = (device.clone(), Arc::new(AtomicUsize::new(0)));
+            let raw = ok(device.driver().create_stream(0));
+            let meet = |now: &AtomicUsize, moments: u32| {
+                now.fetch_add(1, Ordering::AcqRel);
+                while now.load(Ordering::Acquire) < 2 {
+                    std::hint::spin_loop();
+                }
+                (0..moments).for_each(|_| std::hint::spin_loop());
+            };
+            let there = Arc::clone(&now);
+            let job = Box::new(move || {
+                meet(&there, 0);
+                drop(its);
+            });
+            ok(host(device.driver(), raw, job));
+            // A little later each time, since the other one takes a moment too.
+            meet(&now, round % 40);
+            drop(device);
+        }
+        assert!(is_released());
+    });
 }
 
 /// Words and threads go from one stream to the next while others use theirs.

@@ -1,0 +1,183 @@
+//! A process that is forked after it has opened a device: the child is refused everything, waits for nothing, and gives nothing
+//! back that the other one has.
+#![cfg(target_os = "linux")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use thalweg::prelude::*;
+use thalweg::streams::Stream;
+use thalweg::{Session, session};
+use thalweg_tests::kernels::add_to;
+use thalweg_tests::numbers;
+
+unsafe extern "C" {
+    fn fork() -> i32;
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+    fn kill(process: i32, signal: i32) -> i32;
+    fn _exit(status: i32) -> !;
+}
+
+const WNOHANG: i32 = 1;
+const SIGKILL: i32 = 9;
+
+stream_pipeline! {
+    /// `y <- x + 1`.
+    pipeline Next {
+        input x: [f32];
+        output y: [f32];
+        chunk c = 64;
+        stage load { copy x -> dx; }
+        stage math { add_to<<<1, 64>>>(c.len as u32, 1.0, &mut dx); }
+        stage store { copy dx -> y; }
+    }
+}
+
+/// Set in a process of a test's own, which has no other test's threads.
+const ALONE: &str = "THALWEG_FORKS";
+
+/// Runs `body` in a process of its own.
+fn alone(test: &str, body: fn()) {
+    if std::env::var_os(ALONE).is_some() {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().expect("the test's own path"))
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .expect("the test runs again");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Does something in a forked process, which is to end before long and well.
+fn in_a_child(work: impl FnOnce()) {
+    // SAFETY: the child does `work`, which is what is tested, and ends without returning. What it needs of the C library, memory and
+    // standard error, glibc has ready in a child.
+    let child = unsafe { fork() };
+    assert!(child >= 0, "no process");
+    if child == 0 {
+        let is_well = catch_unwind(AssertUnwindSafe(work)).is_ok();
+        // SAFETY: it may be called at any time.
+        unsafe { _exit(i32::from(!is_well)) }
+    }
+    let (start, mut status) = (Instant::now(), 0);
+    // SAFETY: `status` is a place for the result, and the child is this process's own.
+    while unsafe { waitpid(child, &mut status, WNOHANG) } == 0 {
+        if start.elapsed() > Duration::from_secs(20) {
+            // SAFETY: nobody has waited for the child, so that the number is still its own.
+            unsafe { kill(child, SIGKILL) };
+            panic!("the child waits for ever");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(status, 0, "the child has failed");
+}
+
+#[track_caller]
+fn assert_forked<T>(result: Result<T>) {
+    let error = result.err().expect("it is refused");
+    assert!(matches!(error.kind(), ErrorKind::Forked), "{error}");
+}
+
+#[test]
+fn a_child_is_refused_and_waits_for_nothing() {
+    alone("a_child_is_refused_and_waits_for_nothing", || {
+        let device = Device::simulated(Spec::default());
+        let (mut x, mut y) = (numbers(500), vec![0.0; 500]);
+        let mut next = Next::new(&device).unwrap();
+        next.run(&x, &mut y).unwrap();
+        let mut stream = Some(Stream::new(&device).unwrap());
+        let mut buffer = Some(DeviceBuf::from_slice(&device, &x).unwrap());
+        let mut pinned = Some(PinnedBuf::from_slice(&device, &x).unwrap());
+        // Something is under way, which the child must not wait for.
+        stream.as_ref().unwrap().fill(buffer.as_mut().unwrap(), 3.0).unwrap();
+
+        in_a_child(|| {
+            assert_forked(next.run(&x, &mut y));
+            assert_forked(Next::new(&device));
+            assert_forked(device.free_memory());
+            assert_forked(PinnedBuf::<f32>::zeroed(&device, 3));
+            assert_forked(DeviceBuf::<f32>::zeroed(&device, 3));
+            assert_forked(Stream::new(&device));
+            let (s, b, p) = (stream.take().unwrap(), buffer.take().unwrap(), pinned.take().unwrap());
+            assert_forked(s.synchronize());
+            assert_forked(s.host(|| ()));
+            assert_forked(b.to_vec());
+            assert_forked(p.wait());
+            assert!(p.is_empty(), "page-locked memory need not be there");
+            // Nor is another device any better: the threads of this crate are not there.
+            let other = Device::simulated(Spec::default());
+            assert_forked(Next::new(&other));
+            let message = Next::new(&other).err().unwrap().to_string();
+            assert!(message.contains("forked"), "{message}");
+            drop((s, b, p, next, other, device));
+        });
+
+        // Here nothing has changed.
+        let (stream, buffer) = (stream.unwrap(), buffer.unwrap());
+        stream.synchronize().unwrap();
+        assert_eq!(buffer.to_vec().unwrap(), [3.0; 500]);
+        assert_eq!(pinned.unwrap()[..], x);
+        let mut again = Next::new(&Device::simulated(Spec::default())).unwrap();
+        x.truncate(100);
+        again.run(&x, &mut y[..100]).unwrap();
+        assert!(x.iter().zip(&y).all(|(x, y)| *y == x + 1.0));
+    });
+}
+
+#[test]
+fn a_child_has_no_sessions_and_no_jobs() {
+    alone("a_child_has_no_sessions_and_no_jobs", || {
+        let device = Device::simulated(Spec::default());
+        let mut next = Next::new(&device).unwrap();
+        let mut session = Session::start(move |x, y| next.run(x, y)).unwrap();
+        session.push(&[1.0; 64]).unwrap();
+        let mut y = [0.0; 64];
+        assert_eq!(session.pull(&mut y).unwrap(), 64);
+        let ((mut pusher, _x), (_y, mut puller)) = (session::input::<f32>(), session::output::<f32>());
+        let (go, wait) = channel::<()>();
+        let job = thalweg::spawn(move || Ok(wait.recv().is_ok())).unwrap();
+        let (mut session, mut job) = (Some(session), Some(job));
+
+        in_a_child(|| {
+            let mut session = session.take().unwrap();
+            assert_forked(session.push(&[1.0; 1000]));
+            assert_forked(session.pull(&mut [0.0; 1000]));
+            assert_forked(session.flush());
+            assert_forked(session.close());
+            assert_forked(pusher.push(&[1.0]));
+            assert_forked(puller.pull(&mut [1.0]));
+            assert_forked(job.take().unwrap().wait());
+            // Of this process's own there may be.
+            assert_eq!(thalweg::spawn(|| Ok(3)).unwrap().wait().unwrap(), 3);
+            let mut job = std::pin::pin!(thalweg::spawn(|| Ok(4)).unwrap());
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            while Future::poll(job.as_mut(), &mut context).is_pending() {}
+        });
+
+        let mut session = session.unwrap();
+        session.push(&[2.0; 64]).unwrap();
+        assert_eq!((session.pull(&mut y).unwrap(), y), (64, [3.0; 64]));
+        assert_eq!(session.close().unwrap().chunks, 2);
+        go.send(()).unwrap();
+        assert!(job.unwrap().wait().unwrap());
+    });
+}
+
+/// As long as there is no device, nothing is lost.
+#[test]
+fn a_child_that_opens_the_first_device_is_as_good_as_any() {
+    alone("a_child_that_opens_the_first_device_is_as_good_as_any", || {
+        in_a_child(|| {
+            let (x, mut y) = (numbers(500), vec![0.0; 500]);
+            Next::new(&Device::simulated(Spec::default())).unwrap().run(&x, &mut y).unwrap();
+            assert!(x.iter().zip(&y).all(|(x, y)| *y == x + 1.0));
+            // And its own child is not.
+            let device = Device::simulated(Spec::default());
+            in_a_child(|| assert_forked(Next::new(&device)));
+        });
+    });
+}
