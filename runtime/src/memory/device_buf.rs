@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -186,12 +187,12 @@ impl<T: Pod> DeviceBuf<T> {
         if self.is_poisoned() || !self.core.settled(direction == Direction::In) {
             return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
         }
-        match direction {
-            Direction::In => self.core.uses.is_written_anew(),
-            Direction::Out => self.core.uses.failure().map_or(Ok(()), Err)?,
-        }
         if len != self.len {
             return Err(ErrorKind::DeviceBufLength { len: self.len, slice: len }.into());
+        }
+        let bytes = self.core.addresses();
+        if direction == Direction::Out {
+            self.core.uses.failure(&bytes).map_or(Ok(()), Err)?;
         }
         self.core.transfer(|transfer| {
             let bytes = self.core.bytes();
@@ -199,7 +200,11 @@ impl<T: Pod> DeviceBuf<T> {
             // mutably if it is written; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
             // waited for.
             unsafe { transfer.staged(self.core.ptr(), data.cast(), bytes, direction) }
-        })
+        })?;
+        if direction == Direction::In {
+            self.core.uses.are_written_anew(&bytes);
+        }
+        Ok(())
     }
 }
 
@@ -269,6 +274,12 @@ impl DeviceCore {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// All of its bytes, by address.
+    pub(crate) fn addresses(&self) -> Range<u64> {
+        let DevicePtr(start) = self.ptr();
+        start..start + self.bytes as u64
     }
 
     /// Gives the memory up to the device for good.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -107,14 +107,15 @@ impl<T: Pod> PinnedBuf<T> {
     /// The `Vec` that was [registered](Self::register), once no operation uses it any more. The buffer is lost after an error.
     ///
     /// # Errors
-    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); it is
-    /// [`ErrorKind::Poisoned`].
+    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); a stream's operation that
+    /// was to write it has failed, with the error of that one, as of [`wait`](Self::wait); it is [`ErrorKind::Poisoned`].
     pub fn into_vec(self) -> Result<Vec<T>> {
         let mut core =
             Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
         if !core.settle(false) || core.is_poisoned() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
         }
+        core.uses.failure(&core.addresses()).map_or(Ok(()), Err)?;
         if core.was_empty {
             return Ok(vec![T::zeroed(); self.len]);
         }
@@ -125,13 +126,37 @@ impl<T: Pod> PinnedBuf<T> {
     /// but cannot say what has failed.
     ///
     /// # Errors
-    /// Such an operation has failed, or one before it in its stream: with the error of that one. The buffer is
-    /// [`ErrorKind::Poisoned`].
+    /// Such an operation has failed, or one before it in its stream: with the error of that one, until an operation writes these bytes anew or
+    /// they are [said to be well](Self::forget_failures). The buffer is [`ErrorKind::Poisoned`].
     pub fn wait(&self) -> Result<&[T]> {
         if !self.core.is_readable() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
         }
-        self.core.uses.failure().map_or(Ok(&self[..]), Err)
+        self.core.uses.failure(&self.core.addresses()).map_or(Ok(&self[..]), Err)
+    }
+
+    /// Says that all of it is well, though an operation that was to write it has failed: the CPU has put other data there, or what was there
+    /// before will do. Until then, [`wait`](Self::wait) and runs that read it say what has failed.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, DriverCall, Effect, Fault, PinnedBuf, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let x = DeviceBuf::from_slice(&device, &[1.0, 2.0])?;
+    /// let mut y = PinnedBuf::zeroed(&device, 2)?;
+    /// device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails))?;
+    /// Stream::new(&device)?.download(&x, &mut y)?;
+    /// assert!(y.wait().is_err());
+    /// y.copy_from_slice(&[3.0, 4.0]);
+    /// y.forget_failures();
+    /// assert_eq!(y.wait()?, [3.0, 4.0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn forget_failures(&mut self) {
+        // What is still to come may fail, too.
+        if self.core.is_writable() {
+            self.core.uses.are_written_anew(&self.core.addresses());
+        }
     }
 
     /// Whether a failed run has left this buffer to the device.
@@ -340,6 +365,12 @@ impl PinnedCore {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// All of its bytes, by address.
+    fn addresses(&self) -> Range<u64> {
+        let DevicePtr(start) = self.device_ptr();
+        start..start + self.bytes as u64
     }
 
     /// Where the device sees it: under unified addressing, where the host does.

@@ -76,6 +76,7 @@ mod callbacks;
 mod capture;
 mod core;
 mod event;
+mod failures;
 mod graph;
 mod launch;
 mod memory;
