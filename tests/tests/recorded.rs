@@ -4,6 +4,8 @@
 mod by_hand;
 #[path = "recorded/graphs.rs"]
 mod graphs;
+#[path = "recorded/lent.rs"]
+mod lent;
 #[path = "recorded/repeated.rs"]
 mod repeated;
 

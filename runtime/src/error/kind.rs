@@ -718,6 +718,9 @@ pub enum ErrorKind {
     /// Memory that is no buffer's, or no longer, of the stream's device.
     #[error("this memory is of no `DeviceBuf` or `PinnedBuf` of the stream's device")]
     UnknownMemory,
+    /// Memory that a run has handed to a routine, where a part of a `DeviceBuf` is needed: it is the run's as long as that lasts.
+    #[error("this memory is a run's own, and no part of a `DeviceBuf`")]
+    OfARun,
     /// A kernel that is given variables of its module is launched on a stream.
     #[error("kernel `{kernel}` takes variables of its module: it can be launched by a pipeline only")]
     SymbolsByHand {

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 
@@ -233,8 +233,8 @@ pub(crate) struct PinnedCore {
     registered: Option<Registered>,
     /// Whether it was a `Vec` of no bytes.
     was_empty: bool,
-    /// Whether its device knows it by its address.
-    tracked: OnceLock<()>,
+    /// The number by which its device knows it, if it knows its address.
+    tracked: OnceLock<u64>,
 }
 
 /// Memory that is handed to another thread, to be freed there.
@@ -347,15 +347,15 @@ impl PinnedCore {
     pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
         let ptr = self.device_ptr();
         self.tracked.get_or_init(|| {
-            let memory: Weak<dyn Memory> = Arc::<Self>::downgrade(self);
-            self.device.driver().registry().add_memory(ptr, self.bytes, memory);
+            let memory = Arc::clone(self) as Arc<dyn Memory>;
+            self.device.driver().registry().add_memory(ptr, self.bytes, &memory)
         });
         ptr
     }
 
     fn forget_address(&self) {
-        if self.tracked.get().is_some() {
-            self.device.driver().registry().remove_memory(self.device_ptr());
+        if let Some(number) = self.tracked.get() {
+            self.device.driver().registry().remove_memory(self.device_ptr(), *number);
         }
     }
 

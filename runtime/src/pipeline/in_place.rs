@@ -38,8 +38,8 @@ enum Core {
 
 impl InPlace {
     pub(super) fn on_device(source: DeviceSource<'_>) -> Self {
-        let DeviceSource { core, len, writable, held, .. } = source;
-        let range = (core.ptr(), core.bytes());
+        let DeviceSource { core, ptr, bytes, len, writable, held, .. } = source;
+        let range = (ptr, bytes);
         Self { core: Core::Device(core, held), range, len, writable, reads: true }
     }
 
@@ -68,7 +68,11 @@ impl InPlace {
     /// The run has written its first bytes.
     pub(super) fn is_written_anew(&self, bytes: usize) {
         let Range { start, end } = self.addresses();
-        self.uses().are_written_anew(&(start..end.min(start.saturating_add(bytes as u64))));
+        let written = start..end.min(start.saturating_add(bytes as u64));
+        match &self.core {
+            Core::Device(core, _) => core.is_written_anew(&written),
+            Core::Pinned(range) => Memory::uses(range.core()).are_written_anew(&written),
+        }
     }
 
     fn uses(&self) -> &Uses {
@@ -138,7 +142,8 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl DeviceInput<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+        let data = self.on_device(data.source())?;
+        self.in_place(per_item, Some(data))
     }
 
     /// The next buffer, an `inout` on the device.
@@ -150,7 +155,8 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl DeviceInOut<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+        let data = self.on_device(data.source())?;
+        self.in_place(per_item, Some(data))
     }
 
     /// The next buffer, an `output` on the device.
@@ -162,7 +168,8 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl DeviceOutput<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, Some(InPlace::on_device(data.core()).unread()))
+        let data = self.on_device(data.source())?.unread();
+        self.in_place(per_item, Some(data))
     }
 
     /// The next buffer, an `input` in page-locked host memory.
@@ -199,6 +206,12 @@ impl<'a> Call<'_, 'a> {
         data: impl MappedOutput<'a, T>,
     ) -> Result<Buffer<T>> {
         self.in_place(per_item, InPlace::mapped(data.source()).map(InPlace::unread))
+    }
+
+    /// The argument that the next buffer is.
+    pub(super) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
+        let at_buffer = |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.buffers.len()));
+        source.map(InPlace::on_device).map_err(at_buffer)
     }
 
     fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {

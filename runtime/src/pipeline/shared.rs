@@ -174,7 +174,7 @@ impl<'a> Call<'_, 'a> {
     /// # Errors
     /// As [`resident`](Self::resident).
     pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
-        let data = InPlace::on_device(data.core());
+        let data = self.on_device(data.source())?;
         let len = data.len;
         self.shared_on_device(data, len, None)
     }
@@ -203,7 +203,7 @@ impl<'a> Call<'_, 'a> {
         init: Option<T>,
         data: impl DeviceInOut<'a, T>,
     ) -> Result<Buffer<T>> {
-        let data = InPlace::on_device(data.core());
+        let data = self.on_device(data.source())?;
         self.shared_on_device(if init.is_some() { data.unread() } else { data }, len, init)
     }
 

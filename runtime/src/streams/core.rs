@@ -161,7 +161,8 @@ impl StreamCore {
         // A function of a stream's may not: the stream that it would enqueue on may wait for it.
         registry::may_wait(driver, Some(caller))?;
         let registry = driver.registry();
-        // Dropped last: the last handle of a stream waits for it.
+        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        let all = registry.with_overlaps(memory);
         let others = self.legacy_others();
         let _legacy = self.legacy();
         let mut state = self.state();
@@ -179,6 +180,7 @@ impl StreamCore {
         if operation.is_nothing() {
             return Ok(());
         }
+        let memory = all.as_deref().unwrap_or(memory);
         let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
         let State { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
@@ -368,7 +370,9 @@ impl StreamCore {
     pub(super) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
         registry::may_wait(self.device.driver(), None)?;
-        // Dropped last: the last handle of a stream waits for it.
+        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        let all = self.device.driver().registry().with_overlaps(std::slice::from_ref(used));
+        let all = all.as_deref().unwrap_or(std::slice::from_ref(used));
         let others = self.legacy_others();
         let legacy = self.legacy();
         let mut state = self.state();
@@ -377,15 +381,19 @@ impl StreamCore {
         if let Some(joined) = joined {
             state.clock = joined;
         }
-        let (uses, bytes) = (used.memory.uses(), used.bytes.clone());
-        let earlier = uses.conflict(bytes.clone(), used.write, (&self.progress, &state.clock));
+        let (mut earlier, mut is_noted) = (None, true);
         let new = Use { write: used.write, ..self.use_of(state.enqueued, caller) };
-        let noted = uses.note(&bytes, &new, &state.clock, false);
-        if noted.is_ok() {
-            uses.has_taken(&bytes, &new, &state.clock);
+        for Used { memory, bytes, write } in all {
+            let uses = memory.uses();
+            let found = uses.conflict(bytes.clone(), *write, (&self.progress, &state.clock));
+            earlier = earlier.or(found);
+            match uses.note(bytes, &new, &state.clock, false) {
+                Ok(()) => uses.has_taken(bytes, &new, &state.clock),
+                Err(_) => is_noted = false,
+            }
         }
         drop((state, legacy));
-        if noted.is_err() {
+        if !is_noted {
             // The run that has the memory may give it back, and its owner free it, while it is still used here.
             self.drain(true)?;
             return Err(Error::new(ErrorKind::HeldByRun).at(caller.place()));

@@ -36,6 +36,15 @@ impl Failures {
         }
     }
 
+    /// Those of these bytes.
+    pub(super) fn within(&self, bytes: &Range<u64>) -> Vec<(Range<u64>, Error)> {
+        let before_end = self.0.range(..bytes.end).filter(|(_, (end, _))| bytes.start < *end);
+        let clipped = |(&start, (end, error)): (&u64, &(u64, Error))| {
+            (start.max(bytes.start)..(*end).min(bytes.end), error.clone())
+        };
+        before_end.map(clipped).collect()
+    }
+
     /// The error of the first of these bytes that has failed.
     pub(super) fn first(&self, bytes: &Range<u64>) -> Option<Error> {
         if bytes.is_empty() {
@@ -77,6 +86,10 @@ mod tests {
         failures.remove(&(0..12));
         failures.remove(&(14..35));
         assert_eq!((first(&failures, 0..35), first(&failures, 0..36)), (None, Some(2)));
+        assert_eq!(
+            failures.within(&(0..38)).into_iter().map(|(bytes, _)| bytes).collect::<Vec<_>>(),
+            [35..38]
+        );
         failures.add(0..100, error(3));
         assert_eq!((first(&failures, 36..37), failures.0.len()), (Some(3), 1));
     }

@@ -72,6 +72,7 @@
 //! [`Device::priorities`]: crate::Device::priorities
 //! [`Device::synchronize`]: crate::Device::synchronize
 
+mod allocations;
 mod callbacks;
 mod capture;
 mod core;

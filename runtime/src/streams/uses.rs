@@ -76,6 +76,11 @@ pub(crate) trait Memory: Send + Sync {
     fn is_poisoned(&self) -> bool;
 }
 
+/// Whether both are one allocation.
+pub(super) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
 /// Bytes that have the same uses.
 #[derive(Debug, Clone)]
 struct Segment {
@@ -294,6 +299,29 @@ impl Uses {
     /// These bytes are written anew, by something else than a stream in the user's hands.
     pub(crate) fn are_written_anew(&self, bytes: &Range<u64>) {
         self.locked().failures.remove(bytes);
+    }
+
+    /// Takes over what is known of some bytes of other memory, which are this memory's, too.
+    pub(super) fn adopt(&self, other: &Self, bytes: &Range<u64>) {
+        // Not both locks at once.
+        let (segments, failed) = {
+            let known = other.locked();
+            (known.segments.clone(), known.failures.within(bytes))
+        };
+        let mut known = self.locked();
+        for (start, Segment { end, uses }) in segments {
+            let common = start.max(bytes.start)..end.min(bytes.end);
+            if common.is_empty() {
+                continue;
+            }
+            for each in uses {
+                self.pending.fetch_or(if each.write { WRITES } else { READS }, Ordering::Release);
+                known.add(&common, &each);
+            }
+        }
+        for (bytes, error) in failed {
+            known.failures.add(bytes, error);
+        }
     }
 
     /// A run has the memory from now on: streams are refused until it gives it back. Operations that are pending must still be

@@ -9,6 +9,7 @@ mod failures;
 mod graphs;
 mod kinds;
 mod lifetimes;
+mod parts;
 mod planted;
 
 use std::sync::{Mutex, OnceLock};
