@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
 
@@ -235,6 +235,8 @@ pub(crate) struct PinnedCore {
     was_empty: bool,
     /// The number by which its device knows it, if it knows its address.
     tracked: OnceLock<u64>,
+    /// Other devices that copy it.
+    others: Mutex<Vec<Device>>,
 }
 
 /// Memory that is handed to another thread, to be freed there.
@@ -275,6 +277,7 @@ impl PinnedCore {
             registered,
             was_empty: false,
             tracked: OnceLock::new(),
+            others: Mutex::default(),
         }
     }
 
@@ -310,6 +313,7 @@ impl PinnedCore {
             return Err(ErrorKind::NotAVec { why: "was not made by `register`" }.into());
         };
         self.forget_address();
+        disown(self.ptr, self.bytes, self.others.get_mut().unwrap_or_else(PoisonError::into_inner))?;
         // SAFETY: it was registered, and no operation uses it: it was settled.
         unsafe { self.device.driver().unregister(self.ptr) }?;
         self.registered = None;
@@ -361,6 +365,27 @@ impl PinnedCore {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked memory is portable.
+    ///
+    /// # Errors
+    /// The other one, a simulated device, is lost.
+    pub(crate) fn is_copied_by(&self, device: &Device) -> Result<bool> {
+        if self.device.same(device) {
+            return Ok(true);
+        }
+        if self.device.is_simulated() != device.is_simulated() {
+            return Ok(false);
+        }
+        // Nothing of the user's runs under the lock.
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if !others.iter().any(|other| other.same(device)) {
+            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before it is freed, or else it stays.
+            unsafe { device.driver().adopt(self.ptr, self.bytes) }?;
+            others.push(device.clone());
+        }
+        Ok(true)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -419,9 +444,13 @@ impl Drop for PinnedCore {
         }
         let (ptr, bytes, registered) = (Address(self.ptr), self.bytes, self.registered.take());
         let uses = std::mem::take(&mut self.uses);
+        let mut others = std::mem::take(self.others.get_mut().unwrap_or_else(PoisonError::into_inner));
         release(&self.device, move |driver| {
             let Address(ptr) = { ptr };
             if uses.is_used() && !uses.settle(false) {
+                return;
+            }
+            if disown(ptr, bytes, &mut others).is_err() {
                 return;
             }
             match registered {
@@ -441,6 +470,20 @@ impl Drop for PinnedCore {
             }
         });
     }
+}
+
+/// The memory is about to be freed: other devices know it no more, nor do their graphs, though the next allocation be at its address.
+///
+/// # Errors
+/// One of them still uses it: it must stay.
+fn disown(ptr: NonNull<u8>, bytes: usize, others: &mut Vec<Device>) -> DriverResult<()> {
+    let start = ptr.addr().get() as u64;
+    while let Some(other) = others.last() {
+        other.driver().disown(ptr)?;
+        other.driver().note_gone(start..start + bytes as u64);
+        others.pop();
+    }
+    Ok(())
 }
 
 // SAFETY: the pointer is plain memory owned by this value; who accesses it when is `PinnedBuf`'s and the run's business.

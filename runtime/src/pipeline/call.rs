@@ -220,7 +220,13 @@ impl<'p, 'a> Call<'p, 'a> {
             HostMemory::Pageable(_) | HostMemory::Streamed => Ok(()),
             HostMemory::Pinned(range) => {
                 let core = range.core();
-                self.usable(host, core.is_poisoned(), core.device())?;
+                if core.is_poisoned() {
+                    return Err(ErrorKind::Poisoned { host }.into());
+                }
+                let device = &self.pipeline.device;
+                if !core.is_copied_by(device)? {
+                    device.check_own(host, core.device())?;
+                }
                 range.failure().filter(|_| reads).map_or(Ok(()), Err)
             }
         }

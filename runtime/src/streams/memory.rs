@@ -119,8 +119,7 @@ impl HostPart {
     /// As memory that an operation on a device uses.
     pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
         let core: &Arc<PinnedCore> = self.range.shared();
-        // A GPU's page-locked memory is portable: every GPU of the process may copy it.
-        if device.is_simulated() || core.device().is_simulated() {
+        if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
         }
         check(&**core, "PinnedBuf")?;

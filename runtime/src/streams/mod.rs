@@ -79,6 +79,7 @@ mod core;
 mod event;
 mod failures;
 mod graph;
+mod known;
 mod launch;
 mod memory;
 mod operation;

@@ -3,14 +3,13 @@
 //! Two things follow. Memory is freed, and shown to the CPU, only after its operations; and an operation that nothing orders
 //! with an earlier one on the same bytes is refused, if one of them writes.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::core::StreamCore;
-use super::failures::Failures;
+use super::known::{Known, Segment};
 use super::progress::{Clock, Progress};
 use crate::error::{Error, Place, Site, Touch};
 
@@ -52,17 +51,17 @@ pub(super) struct Use {
 }
 
 impl Use {
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.progress.has_reached(self.number)
     }
 
     /// Whether both are of one operation.
-    fn is(&self, other: &Self) -> bool {
+    pub(super) fn is(&self, other: &Self) -> bool {
         self.number == other.number && Arc::ptr_eq(&self.progress, &other.progress)
     }
 
     /// Whether it comes before the next operation of a stream, which comes after what the clock says.
-    fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
+    pub(super) fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
         self.is_over() || Arc::ptr_eq(&self.progress, stream) || clock.covers(&self.progress, self.number)
     }
 }
@@ -79,111 +78,6 @@ pub(crate) trait Memory: Send + Sync {
 /// Whether both are one allocation.
 pub(super) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
-}
-
-/// Bytes that have the same uses.
-#[derive(Debug, Clone)]
-struct Segment {
-    end: u64,
-    uses: Vec<Use>,
-}
-
-impl Segment {
-    /// Forgets the uses that are over; the error of the last of them that was to write and has failed.
-    fn forget_over(&mut self) -> Option<Error> {
-        let mut failed = None;
-        self.uses.retain(|earlier| {
-            let is_over = earlier.is_over();
-            if is_over && earlier.write && !earlier.refused {
-                failed = earlier.progress.failure(earlier.number).or(failed.take());
-            }
-            !is_over
-        });
-        failed
-    }
-
-    /// Adds a use. An operation may use the same bytes in several ways.
-    fn add(&mut self, new: &Use) {
-        match self.uses.iter_mut().find(|earlier| earlier.is(new)) {
-            Some(same) => same.write |= new.write,
-            None => self.uses.push(new.clone()),
-        }
-    }
-
-    /// The stream has taken a use: forgets what comes before it; whether it is the only one left.
-    fn has_taken(&mut self, new: &Use, clock: &Clock) -> bool {
-        // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a read
-        // makes up for earlier reads.
-        self.uses.retain(|earlier| {
-            earlier.is(new) || !((new.write || !earlier.write) && earlier.is_before(&new.progress, clock))
-        });
-        self.uses.len() == 1
-    }
-}
-
-/// What is known of an allocation, by address.
-#[derive(Debug, Default)]
-struct Known {
-    segments: BTreeMap<u64, Segment>,
-    failures: Failures,
-}
-
-impl Known {
-    /// Makes room for a use of some bytes: what is over is forgotten, but for what it has left behind.
-    fn add(&mut self, bytes: &Range<u64>, new: &Use) {
-        let Self { segments, failures } = self;
-        // Nearly always: a slot, or a whole buffer, once more.
-        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            if let Some(error) = same.forget_over() {
-                failures.add(bytes.clone(), error);
-            }
-            same.add(new);
-            return;
-        }
-        split(segments, bytes.start);
-        split(segments, bytes.end);
-        let mut covered = bytes.start;
-        let mut gaps = Vec::new();
-        for (&start, segment) in segments.range_mut(bytes.clone()) {
-            if covered < start {
-                gaps.push(covered..start);
-            }
-            covered = segment.end;
-            if let Some(error) = segment.forget_over() {
-                failures.add(start..segment.end, error);
-            }
-            segment.add(new);
-        }
-        if covered < bytes.end {
-            gaps.push(covered..bytes.end);
-        }
-        for gap in gaps {
-            segments.insert(gap.start, Segment { end: gap.end, uses: vec![new.clone()] });
-        }
-    }
-
-    /// The stream has taken a use that was noted.
-    fn has_taken(&mut self, bytes: &Range<u64>, new: &Use, clock: &Clock) {
-        let Self { segments, failures } = self;
-        if new.write {
-            failures.remove(bytes);
-        }
-        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            same.has_taken(new, clock);
-            return;
-        }
-        let mut alone = true;
-        for (_, segment) in segments.range_mut(bytes.clone()) {
-            alone &= segment.has_taken(new, clock);
-        }
-        if alone {
-            // One in place of many.
-            while let Some((&start, _)) = segments.range(bytes.clone()).next() {
-                segments.remove(&start);
-            }
-            segments.insert(bytes.start, Segment { end: bytes.end, uses: vec![new.clone()] });
-        }
-    }
 }
 
 /// The uses of one allocation, by address, and what has failed of those that are over.
@@ -245,7 +139,7 @@ impl Uses {
         write: bool,
         next: (&Arc<Progress>, &Clock),
     ) -> Option<Use> {
-        conflict(&self.locked().segments, bytes, write, next)
+        self.locked().conflict(bytes, write, next)
     }
 
     /// Notes a use of some bytes, before the driver is asked: from now on it is waited for. `clock` is what comes before it if it
@@ -268,7 +162,7 @@ impl Uses {
             return Err(Refused::Held);
         }
         if let Some(earlier) =
-            conflict(&known.segments, bytes.clone(), new.write, (&new.progress, clock)).filter(|_| matters)
+            known.conflict(bytes.clone(), new.write, (&new.progress, clock)).filter(|_| matters)
         {
             return Err(Refused::Race(Box::new(earlier)));
         }
@@ -287,8 +181,7 @@ impl Uses {
     /// The driver has refused what was noted. It is waited for all the same, in case that some of it was taken.
     pub(super) fn has_refused(&self, bytes: &Range<u64>, new: &Use) {
         let mut known = self.locked();
-        let uses = known.segments.range_mut(bytes.clone()).flat_map(|(_, segment)| &mut segment.uses);
-        uses.filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
+        known.uses_mut(bytes).filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
     }
 
     /// Why some of these bytes may not be what an operation was to write. What is pending was waited for.
@@ -374,36 +267,6 @@ impl Uses {
         });
         self.prune();
         settled
-    }
-}
-
-fn conflict(
-    segments: &BTreeMap<u64, Segment>,
-    bytes: Range<u64>,
-    write: bool,
-    (stream, clock): (&Arc<Progress>, &Clock),
-) -> Option<Use> {
-    if bytes.is_empty() {
-        return None;
-    }
-    let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
-    if let Some(same) = segments.get(&bytes.start).filter(|segment| segment.end == bytes.end) {
-        return same.uses.iter().find(conflicts).cloned();
-    }
-    // The one that it begins in, too.
-    let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
-    let start = first.map_or(bytes.start, |(&start, _)| start);
-    let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
-    within.clone().find(conflicts).cloned()
-}
-
-/// Makes `at` the border of two segments, if it lies within one.
-fn split(segments: &mut BTreeMap<u64, Segment>, at: u64) {
-    let before = segments.range_mut(..at).next_back();
-    if let Some((_, segment)) = before.filter(|(_, segment)| at < segment.end) {
-        let rest = segment.clone();
-        segment.end = at;
-        segments.insert(at, rest);
     }
 }
 
