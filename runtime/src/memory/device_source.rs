@@ -16,7 +16,8 @@ use crate::streams::Held;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}`, but this argument is declared `device`",
     label = "expected `&DeviceBuf<{T}>`",
-    note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them"
+    note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them",
+    note = "a part of a `DeviceBuf` is `buffer.slice(range)?`"
 )]
 pub trait DeviceInput<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]
@@ -27,7 +28,8 @@ pub trait DeviceInput<'a, T: Pod>: sealed::Sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
-    note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them"
+    note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them",
+    note = "a part of a `DeviceBuf` is `buffer.slice_mut(range)?`"
 )]
 pub trait DeviceInOut<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]
@@ -38,7 +40,8 @@ pub trait DeviceInOut<'a, T: Pod>: sealed::Sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
-    note = "allocate it with `DeviceBuf::zeroed`, or drop `device` to have each run copy the result to the host"
+    note = "allocate it with `DeviceBuf::zeroed`, or drop `device` to have each run copy the result to the host",
+    note = "a part of a `DeviceBuf` is `buffer.slice_mut(range)?`"
 )]
 pub trait DeviceOutput<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]

@@ -314,8 +314,10 @@ impl StreamCore {
     fn wait_on_device(&self) -> DriverResult<()> {
         let driver = self.device.driver();
         match self.kind {
-            // That number is another stream to another thread.
-            Kind::PerThread(thread) if thread != thread::current().id() => driver.synchronize_device(),
+            // On a GPU that number is another stream to another thread.
+            Kind::PerThread(thread) if thread != thread::current().id() && !driver.info().simulated => {
+                driver.synchronize_device()
+            }
             // SAFETY: the stream is live.
             _ => unsafe { driver.synchronize_stream(self.raw) },
         }
@@ -441,7 +443,8 @@ impl Drop for StreamCore {
             Kind::Null | Kind::Lent => false,
         };
         let lent = self.lent.take();
-        let (raw, is_of_a_thread) = (self.raw, matches!(self.kind, Kind::PerThread(_)));
+        let is_of_a_thread = matches!(self.kind, Kind::PerThread(_)) && !driver.info().simulated;
+        let raw = self.raw;
         let end = move |driver: &dyn Driver| {
             let wait = || match is_of_a_thread {
                 true => driver.synchronize_device(),

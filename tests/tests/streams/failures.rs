@@ -319,3 +319,21 @@ fn a_failure_that_a_query_has_told_is_not_forgotten() {
     assert!(told.expect("it fails").to_string().contains("a fault was injected"));
     is_injected(two.d.to_vec());
 }
+
+/// A thread's own stream is waited for by another thread, too, which is told.
+#[test]
+fn a_failure_of_another_threads_stream_is_known() {
+    for gone in [false, true] {
+        let Two { device, x, mut d, .. } = Two::new();
+        let on_another_thread = || {
+            device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
+            let stream = Stream::per_thread(&device).expect("a stream");
+            stream.copy(&x, &mut d).expect("it fails on the device");
+            stream
+        };
+        let stream = std::thread::scope(|scope| scope.spawn(on_another_thread).join()).expect("no panic");
+        let kept = (!gone).then_some(stream);
+        is_injected(d.to_vec());
+        drop(kept);
+    }
+}
