@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
 
@@ -10,6 +11,7 @@ use crate::driver::{DevicePtr, RawLaunch};
 use crate::error::{ErrorKind, Result};
 use crate::function::{Function, check_limits};
 use crate::kernel::{Grid, Thread};
+use crate::memory::DeviceCore;
 use crate::pipeline::Operation;
 use crate::streams::ByHand;
 
@@ -30,19 +32,21 @@ pub trait Kernel: Sized {
 }
 
 /// A chunk of a device buffer that a launch or a routine reads: what `&name` becomes in a pipeline. By hand, the part of a buffer that
-/// [`DeviceBuf::slice`](crate::DeviceBuf::slice) gives.
+/// [`DeviceBuf::slice`](crate::DeviceBuf::slice) gives, which is an argument wherever the buffer is.
 #[derive(Debug)]
 pub struct DeviceSlice<'r, T> {
     view: View<T>,
-    run: PhantomData<&'r ()>,
+    /// None of what a pipeline hands out: that is its run's.
+    owner: Option<&'r Arc<DeviceCore>>,
 }
 
 /// A chunk of a device buffer that a launch or a routine reads and writes: what `&mut name` becomes in a pipeline. By hand, the part
-/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives.
+/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives, which is an argument wherever the buffer is.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'r, T> {
     view: ViewMut<T>,
-    run: PhantomData<&'r ()>,
+    /// As a [`DeviceSlice`]'s.
+    owner: Option<&'r Arc<DeviceCore>>,
 }
 
 /// A chunk of a device buffer that a launch or a routine writes without reading it: what `out name` becomes in a pipeline. A routine
@@ -53,9 +57,19 @@ pub struct DeviceSliceOut<'r, T> {
     run: PhantomData<&'r ()>,
 }
 
-impl<T> DeviceSlice<'_, T> {
+impl<'r, T> DeviceSlice<'r, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: View::new(ptr, len), run: PhantomData }
+        Self { view: View::new(ptr, len), owner: None }
+    }
+
+    /// Of the owner's memory, if there is one.
+    pub(crate) fn of(owner: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
+        Self { view: View::new(ptr, len), owner }
+    }
+
+    /// The allocation of a [`DeviceBuf`](crate::DeviceBuf) that it is a part of.
+    pub(crate) fn owner(&self) -> Option<&'r Arc<DeviceCore>> {
+        self.owner
     }
 
     pub(crate) fn into_view(self) -> View<T> {
@@ -63,9 +77,19 @@ impl<T> DeviceSlice<'_, T> {
     }
 }
 
-impl<T> DeviceSliceMut<'_, T> {
+impl<'r, T> DeviceSliceMut<'r, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: ViewMut::new(ptr, len), run: PhantomData }
+        Self { view: ViewMut::new(ptr, len), owner: None }
+    }
+
+    /// Of the owner's memory, if there is one.
+    pub(crate) fn of(owner: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
+        Self { view: ViewMut::new(ptr, len), owner }
+    }
+
+    /// The allocation of a [`DeviceBuf`](crate::DeviceBuf) that it is a part of.
+    pub(crate) fn owner(&self) -> Option<&'r Arc<DeviceCore>> {
+        self.owner
     }
 
     pub(crate) fn into_view(self) -> ViewMut<T> {
@@ -73,9 +97,18 @@ impl<T> DeviceSliceMut<'_, T> {
     }
 }
 
-impl<T> DeviceSliceOut<'_, T> {
+impl<'r, T> DeviceSliceOut<'r, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
         Self { view: ViewMut::new(ptr, len), run: PhantomData }
+    }
+
+    /// As the others: routines alone have one, and so there is no owner.
+    pub(crate) fn of(_: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
+        Self::new(ptr, len)
+    }
+
+    pub(crate) fn owner(&self) -> Option<&'r Arc<DeviceCore>> {
+        None
     }
 
     pub(crate) fn into_view(self) -> ViewMut<T> {

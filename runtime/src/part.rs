@@ -79,7 +79,8 @@ impl<'r, T> DeviceSlice<'r, T> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn get(&self, range: impl RangeBounds<usize>) -> Option<Self> {
-        part_at::<T>(self.address(), self.len(), range).map(|(ptr, len)| DeviceSlice::new(ptr, len))
+        let (ptr, len) = part_at::<T>(self.address(), self.len(), range)?;
+        Some(DeviceSlice::of(self.owner(), ptr, len))
     }
 
     /// What comes before `mid` and what comes from it on; `None` if it is beyond the end.
@@ -91,7 +92,7 @@ impl<'r, T> DeviceSlice<'r, T> {
 impl<T> DeviceSliceMut<'_, T> {
     /// All of it, to read, as long as this is borrowed.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
-        DeviceSlice::new(DevicePtr(self.address()), self.len())
+        DeviceSlice::of(self.owner(), DevicePtr(self.address()), self.len())
     }
 
     /// The elements of a range, to read; `None` if it goes beyond the slice.
@@ -113,12 +114,13 @@ macro_rules! parts_to_write {
         impl<T> $type<'_, T> {
             /// All of it, to be handed on, as long as this is borrowed.
             pub fn reborrow(&mut self) -> $type<'_, T> {
-                $type::new(DevicePtr(self.address()), self.len())
+                $type::of(self.owner(), DevicePtr(self.address()), self.len())
             }
 
             /// The elements of a range, to write; `None` if it goes beyond the slice.
             pub fn get_mut(&mut self, range: impl RangeBounds<usize>) -> Option<$type<'_, T>> {
-                part_at::<T>(self.address(), self.len(), range).map(|(ptr, len)| $type::new(ptr, len))
+                let (ptr, len) = part_at::<T>(self.address(), self.len(), range)?;
+                Some($type::of(self.owner(), ptr, len))
             }
 
             /// What comes before `mid` and what comes from it on; `None` if it is beyond the end.
@@ -134,7 +136,7 @@ macro_rules! parts_to_write {
             pub fn split_at_mut(&mut self, mid: usize) -> Option<($type<'_, T>, $type<'_, T>)> {
                 let (ptr, low) = part_at::<T>(self.address(), self.len(), ..mid)?;
                 let (at_mid, high) = part_at::<T>(self.address(), self.len(), mid..)?;
-                Some(($type::new(ptr, low), $type::new(at_mid, high)))
+                Some(($type::of(self.owner(), ptr, low), $type::of(self.owner(), at_mid, high)))
             }
         }
     )*};

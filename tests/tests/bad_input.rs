@@ -28,6 +28,18 @@ mod lengths {
         }
     }
 
+    stream_pipeline! {
+        pipeline InPlace {
+            param a: f32;
+            input x: mapped [f32]; // at: lengths::mapped
+            inout y: [f32];
+            chunk c = 4;
+            stage load { copy y -> dy; }
+            stage axpy { saxpy<<<1, 256>>>(c.len as u32, a, &x, &mut dy); }
+            stage store { copy dy -> y; }
+        }
+    }
+
     #[test]
     fn differ() {
         let device = device();
@@ -56,16 +68,22 @@ mod lengths {
         leaves_nothing(&device, || {
             let mut pipeline = Saxpy::new(&device).unwrap();
             let (foreign, own) = (pinned(&other, &[1.0; 6]), pinned(&device, &[1.0; 6]));
-            let error = pipeline.run(1.0, &foreign, &mut [0.0; 6]).unwrap_err();
+            // Page-locked memory is copied by every device of its kind.
+            let mut y = [0.0; 6];
+            pipeline.run(1.0, &foreign, &mut y).unwrap();
+            assert_eq!(y, [1.0; 6]);
+
+            // Kernels do not reach it.
+            let mut in_place = InPlace::new(&device).unwrap();
+            let mut y = [0.0; 6];
+            let error = in_place.run(1.0, &foreign, &mut y).unwrap_err();
             is!(error, OtherDevice { host: "x", .. });
-            HERE.is_of_pipeline(&error, "Saxpy", "lengths::x");
+            HERE.is_of_pipeline(&error, "InPlace", "lengths::mapped");
             assert_eq!(
                 says(&error),
                 "`x` belongs to `simulated H200`, but the pipeline to another `simulated H200`"
             );
-
-            let mut y = [0.0; 6];
-            pipeline.run(1.0, &own, &mut y).unwrap();
+            in_place.run(1.0, &own, &mut y).unwrap();
             assert_eq!(y, [1.0; 6]);
         });
     }

@@ -4,6 +4,8 @@
 mod by_hand;
 #[path = "recorded/graphs.rs"]
 mod graphs;
+#[path = "recorded/lent.rs"]
+mod lent;
 #[path = "recorded/repeated.rs"]
 mod repeated;
 
@@ -24,6 +26,20 @@ stream_pipeline! {
         stage load on up { copy x -> dx; copy y -> dy; }
         stage axpy on math { saxpy<<<blocks(c.len, 256), 256, 64>>>(c.len as u32, a, &dx, &mut dy); }
         stage store on down { copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline Mapped {
+        param a: f32;
+        input x: mapped [f32];
+        inout y: [f32];
+        chunk c = 1000;
+        stage all {
+            copy y -> dy;
+            saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &x, &mut dy);
+            copy dy -> y;
+        }
     }
 }
 
@@ -318,12 +334,27 @@ fn a_buffer_of_another_gpu_names_both() {
     recorded("a_buffer_of_another_gpu_names_both", &[("THALWEG_GPUS", "2")], |device| {
         let other = Device::cuda(1).expect("the stub's second device");
         let x = PinnedBuf::from_slice(&other, &[1.0; 10]).expect("pinned memory");
-        let error = Saxpy::new(device).expect("the pipeline").run(3.0, &x, &mut [2.0; 10]);
+        let error = Mapped::new(device).expect("the pipeline").run(3.0, &x, &mut [2.0; 10]);
         assert_eq!(
             error.expect_err("a foreign buffer").kind().to_string(),
             "`x` belongs to `recording stub` (`cuda:1`), but the pipeline to `recording stub` (`cuda:0`)"
         );
     });
+}
+
+/// Page-locked memory is portable: what one GPU's streams and pipelines copy may be another one's.
+#[test]
+fn page_locked_memory_of_another_gpu_is_copied() {
+    let test = "page_locked_memory_of_another_gpu_is_copied";
+    let record = recorded(test, &[("THALWEG_GPUS", "2")], |device| {
+        let other = Device::cuda(1).expect("the stub's second device");
+        let x = PinnedBuf::from_slice(&other, &[1.0; 10]).expect("pinned memory");
+        let report = Saxpy::new(device).expect("the pipeline").run(3.0, &x, &mut [2.0; 10]).expect("a run");
+        assert_eq!(report.bytes_staged, 2 * 40);
+    });
+    let Some(record) = record else { return };
+    assert!(record.contains("cuMemHostAlloc h1 40 flags=1"), "{record}");
+    assert!(record.lines().any(|line| line.starts_with("cuMemcpyHtoDAsync d1 h1 40")), "{record}");
 }
 
 #[test]

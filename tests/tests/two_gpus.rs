@@ -33,6 +33,9 @@ fn data_go_from_one_to_the_other() {
     second.upload(&host, &mut y).expect("a copy");
     host.fill(7.0);
     assert_eq!(y.to_vec().expect("a copy")[N - 1], 3.0);
+    // Pipelines copy it, too.
+    Add::new(other).expect("a pipeline").run(1.0, &mut host).expect("a run");
+    assert_eq!(host[..], vec![8.0; N]);
     let wrong = add[0].launch(second.config(1, 256, 0), 1, 1.0, &mut y).unwrap_err();
     assert!(matches!(wrong.kind(), ErrorKind::StreamOfOtherDevice { .. }), "{wrong}");
 }

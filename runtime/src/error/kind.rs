@@ -648,7 +648,8 @@ pub enum ErrorKind {
         /// The argument.
         host: &'static str,
     },
-    /// A buffer, or a loaded kernel, of another device than the pipeline's.
+    /// A buffer, or a loaded kernel, of another device than the pipeline's. Page-locked memory that is copied may be another GPU's, or
+    /// another simulated device's.
     #[error("`{host}` belongs to {its}, but the pipeline to {own}")]
     OtherDevice {
         /// The argument, or the kernel.
@@ -730,6 +731,9 @@ pub enum ErrorKind {
     /// Memory that is no buffer's, or no longer, of the stream's device.
     #[error("this memory is of no `DeviceBuf` or `PinnedBuf` of the stream's device")]
     UnknownMemory,
+    /// Memory that a run has handed to a routine, where a part of a `DeviceBuf` is needed: it is the run's as long as that lasts.
+    #[error("this memory is a run's own, and no part of a `DeviceBuf`")]
+    OfARun,
     /// A kernel that is given variables of its module is launched on a stream.
     #[error("kernel `{kernel}` takes variables of its module: it can be launched by a pipeline only")]
     SymbolsByHand {

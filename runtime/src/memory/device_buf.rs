@@ -4,8 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 
@@ -15,10 +16,9 @@ use super::{DeviceMemory, Direction, NO_OPERATION, Transfer};
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork;
 use crate::plan::Priority;
 use crate::stream::Stream;
-use crate::streams::{Held, Memory, Uses};
+use crate::streams::{Memory, Uses};
 
 /// Device memory of a fixed length, for data that stay on the GPU from one pipeline to the next.
 ///
@@ -82,7 +82,9 @@ impl<T: Pod> DeviceBuf<T> {
     /// `data` has another length ([`ErrorKind::DeviceBufLength`]), the buffer is [`ErrorKind::Poisoned`], page-locked memory to copy
     /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
-        self.copy(data.as_ptr().cast_mut(), data.len(), Direction::In)
+        let from = (data.as_ptr().cast_mut(), data.len());
+        // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and is only read.
+        unsafe { self.core.copy(self.core.ptr().0, self.len, from, Direction::In) }
     }
 
     /// Copies everything to `data`. After an error it may hold some of it.
@@ -90,7 +92,9 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Errors
     /// As [`copy_from_slice`](Self::copy_from_slice).
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
-        self.copy(data.as_mut_ptr(), data.len(), Direction::Out)
+        let to = (data.as_mut_ptr(), data.len());
+        // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed mutably.
+        unsafe { self.core.copy(self.core.ptr().0, self.len, to, Direction::Out) }
     }
 
     /// A copy of everything.
@@ -106,7 +110,8 @@ impl<T: Pod> DeviceBuf<T> {
 
     /// Memory that another library has on the same GPU, as long as `keep` is there: an `Arc` of its buffer, say.
     ///
-    /// What is known of it is what goes through this crate. Where the other library enqueues work on it, order that: with its stream as
+    /// What is known of it is what goes through this crate. The same memory may be lent more than once, and parts of it: an operation on what
+    /// they have in common is one on each of them. Where the other library enqueues work on it, order that: with its stream as
     /// [`Stream::from_raw`](crate::Stream::from_raw), and [`note_write`](crate::Stream::note_write) or
     /// [`note_read`](crate::Stream::note_read).
     ///
@@ -135,14 +140,18 @@ impl<T: Pod> DeviceBuf<T> {
         let Some(bytes) = fits.filter(|_| is_aligned) else {
             return Err(ErrorKind::Address { address, len, element: size_of::<T>() }.into());
         };
-        let core = DeviceCore::of(DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)), bytes);
-        Ok(Self { core: Arc::new(core), len, elements: PhantomData })
+        let core =
+            Arc::new(DeviceCore::of(DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)), bytes));
+        // At once: what is pending on it may be known of other memory that was lent.
+        core.tracked();
+        Ok(Self { core, len, elements: PhantomData })
     }
 
     /// Where it begins in the device's memory, a `CUdeviceptr`, for other libraries. What they enqueue with it is not known here: see
     /// [`from_raw`](Self::from_raw).
     pub fn address(&self) -> u64 {
-        self.core.ptr().0
+        // Whoever knows it may lend the memory again.
+        self.core.tracked().0
     }
 
     /// In elements.
@@ -180,31 +189,6 @@ impl<T: Pod> DeviceBuf<T> {
             .map_err(|error| if error.is_out_of_memory() { exhausted(bytes as u64) } else { error.into() })?;
         Ok(Self { core: Arc::new(core), len, elements: PhantomData })
     }
-
-    fn copy(&self, data: *mut T, len: usize, direction: Direction) -> Result<()> {
-        if fork::is_child() {
-            return Err(ErrorKind::Forked.into());
-        }
-        // Whoever launches a graph meanwhile is refused.
-        let _held = Held::new(Arc::clone(&self.core) as _);
-        if self.is_poisoned() || !self.core.settled(direction == Direction::In) {
-            return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
-        }
-        match direction {
-            Direction::In => self.core.uses.is_written_anew(),
-            Direction::Out => self.core.uses.failure().map_or(Ok(()), Err)?,
-        }
-        if len != self.len {
-            return Err(ErrorKind::DeviceBufLength { len: self.len, slice: len }.into());
-        }
-        self.core.transfer(|transfer| {
-            let bytes = self.core.bytes();
-            // SAFETY: the memory has `bytes`, as does the slice of as many elements, which is borrowed by the caller, and
-            // mutably if it is written; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
-            // waited for.
-            unsafe { transfer.staged(self.core.ptr(), data.cast(), bytes, direction) }
-        })
-    }
 }
 
 impl<T> fmt::Debug for DeviceBuf<T> {
@@ -225,8 +209,8 @@ pub(crate) struct DeviceCore {
     poisoned: AtomicBool,
     /// Operations of streams that use it.
     uses: Uses,
-    /// Whether its device knows it by its address.
-    tracked: OnceLock<()>,
+    /// The number by which its device knows it, if it knows its address.
+    tracked: OnceLock<u64>,
 }
 
 impl DeviceCore {
@@ -243,8 +227,8 @@ impl DeviceCore {
     /// Its address, by which its device knows it from now on.
     pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
         self.tracked.get_or_init(|| {
-            let memory: Weak<dyn Memory> = Arc::<Self>::downgrade(self);
-            self.device().driver().registry().add_memory(self.ptr(), self.memory.bytes, memory);
+            let memory = Arc::clone(self) as Arc<dyn Memory>;
+            self.device().driver().registry().add_memory(self.ptr(), self.memory.bytes, &memory)
         });
         self.ptr()
     }
@@ -275,6 +259,16 @@ impl DeviceCore {
         self.bytes
     }
 
+    /// Why some of these bytes may not be what a stream's operation was to write.
+    pub(crate) fn failure(&self, bytes: &Range<u64>) -> Option<Error> {
+        self.uses.failure(bytes)
+    }
+
+    /// Something else than a stream in the user's hands has written these bytes.
+    pub(crate) fn is_written_anew(&self, bytes: &Range<u64>) {
+        self.device().driver().registry().is_written_anew(&self.uses, bytes);
+    }
+
     /// Gives the memory up to the device for good.
     pub(crate) fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
@@ -286,7 +280,7 @@ impl DeviceCore {
 
     /// Does `work` on a stream of its own, unless there is nothing to move. If the device cannot be waited for afterwards,
     /// the memory is given up.
-    fn transfer(&self, work: impl FnOnce(&Transfer<'_>) -> Result<(), Failed>) -> Result<()> {
+    pub(super) fn transfer(&self, work: impl FnOnce(&Transfer<'_>) -> Result<(), Failed>) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
@@ -308,6 +302,12 @@ impl DeviceCore {
     }
 }
 
+impl fmt::Debug for DeviceCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.memory, f)
+    }
+}
+
 impl Memory for DeviceCore {
     fn uses(&self) -> &Uses {
         &self.uses
@@ -324,8 +324,8 @@ impl Memory for DeviceCore {
 
 impl Drop for DeviceCore {
     fn drop(&mut self) {
-        if self.tracked.get().is_some() {
-            self.device().driver().registry().remove_memory(self.ptr());
+        if let Some(number) = self.tracked.get() {
+            self.device().driver().registry().remove_memory(self.ptr(), *number);
         }
         if self.is_poisoned() {
             return;

@@ -3,6 +3,7 @@
 mod copy;
 mod device;
 mod device_buf;
+mod device_slice;
 mod device_source;
 pub(crate) mod first_touch;
 mod host;

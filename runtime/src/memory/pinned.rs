@@ -3,10 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
 
@@ -108,8 +108,8 @@ impl<T: Pod> PinnedBuf<T> {
     /// The `Vec` that was [registered](Self::register), once no operation uses it any more. The buffer is lost after an error.
     ///
     /// # Errors
-    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); it is
-    /// [`ErrorKind::Poisoned`].
+    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); a stream's operation that
+    /// was to write it has failed, with the error of that one, as of [`wait`](Self::wait); it is [`ErrorKind::Poisoned`].
     pub fn into_vec(self) -> Result<Vec<T>> {
         if self.core.is_elsewhere() {
             return Err(ErrorKind::Forked.into());
@@ -119,6 +119,7 @@ impl<T: Pod> PinnedBuf<T> {
         if !core.settle(false) || core.is_poisoned() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
         }
+        core.uses.failure(&core.addresses()).map_or(Ok(()), Err)?;
         if core.was_empty {
             return Ok(vec![T::zeroed(); self.len]);
         }
@@ -129,8 +130,8 @@ impl<T: Pod> PinnedBuf<T> {
     /// but cannot say what has failed.
     ///
     /// # Errors
-    /// Such an operation has failed, or one before it in its stream: with the error of that one. The buffer is
-    /// [`ErrorKind::Poisoned`].
+    /// Such an operation has failed, or one before it in its stream: with the error of that one, until an operation writes these bytes anew or
+    /// they are [said to be well](Self::forget_failures). The buffer is [`ErrorKind::Poisoned`].
     pub fn wait(&self) -> Result<&[T]> {
         if self.core.is_elsewhere() {
             return Err(ErrorKind::Forked.into());
@@ -138,7 +139,31 @@ impl<T: Pod> PinnedBuf<T> {
         if !self.core.is_readable() {
             return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
         }
-        self.core.uses.failure().map_or(Ok(&self[..]), Err)
+        self.core.uses.failure(&self.core.addresses()).map_or(Ok(&self[..]), Err)
+    }
+
+    /// Says that all of it is well, though an operation that was to write it has failed: the CPU has put other data there, or what was there
+    /// before will do. Until then, [`wait`](Self::wait) and runs that read it say what has failed.
+    ///
+    /// ```
+    /// use thalweg::{Device, DeviceBuf, DriverCall, Effect, Fault, PinnedBuf, Spec, Stream};
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let x = DeviceBuf::from_slice(&device, &[1.0, 2.0])?;
+    /// let mut y = PinnedBuf::zeroed(&device, 2)?;
+    /// device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails))?;
+    /// Stream::new(&device)?.download(&x, &mut y)?;
+    /// assert!(y.wait().is_err());
+    /// y.copy_from_slice(&[3.0, 4.0]);
+    /// y.forget_failures();
+    /// assert_eq!(y.wait()?, [3.0, 4.0]);
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn forget_failures(&mut self) {
+        // What is still to come may fail, too.
+        if self.core.is_writable() {
+            self.core.uses.are_written_anew(&self.core.addresses());
+        }
     }
 
     /// Whether a failed run has left this buffer to the device.
@@ -215,8 +240,10 @@ pub(crate) struct PinnedCore {
     registered: Option<Registered>,
     /// Whether it was a `Vec` of no bytes.
     was_empty: bool,
-    /// Whether its device knows it by its address.
-    tracked: OnceLock<()>,
+    /// The number by which its device knows it, if it knows its address.
+    tracked: OnceLock<u64>,
+    /// Other devices that copy it.
+    others: Mutex<Vec<Device>>,
 }
 
 /// Memory that is handed to another thread, to be freed there.
@@ -257,6 +284,7 @@ impl PinnedCore {
             registered,
             was_empty: false,
             tracked: OnceLock::new(),
+            others: Mutex::default(),
         }
     }
 
@@ -292,6 +320,7 @@ impl PinnedCore {
             return Err(ErrorKind::NotAVec { why: "was not made by `register`" }.into());
         };
         self.forget_address();
+        disown(self.ptr, self.bytes, self.others.get_mut().unwrap_or_else(PoisonError::into_inner))?;
         // SAFETY: it was registered, and no operation uses it: it was settled.
         unsafe { self.device.driver().unregister(self.ptr) }?;
         self.registered = None;
@@ -335,15 +364,15 @@ impl PinnedCore {
     pub(crate) fn tracked(self: &Arc<Self>) -> DevicePtr {
         let ptr = self.device_ptr();
         self.tracked.get_or_init(|| {
-            let memory: Weak<dyn Memory> = Arc::<Self>::downgrade(self);
-            self.device.driver().registry().add_memory(ptr, self.bytes, memory);
+            let memory = Arc::clone(self) as Arc<dyn Memory>;
+            self.device.driver().registry().add_memory(ptr, self.bytes, &memory)
         });
         ptr
     }
 
     fn forget_address(&self) {
-        if self.tracked.get().is_some() {
-            self.device.driver().registry().remove_memory(self.device_ptr());
+        if let Some(number) = self.tracked.get() {
+            self.device.driver().registry().remove_memory(self.device_ptr(), *number);
         }
     }
 
@@ -351,8 +380,35 @@ impl PinnedCore {
         &self.device
     }
 
+    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked memory is portable.
+    ///
+    /// # Errors
+    /// The other one, a simulated device, is lost.
+    pub(crate) fn is_copied_by(&self, device: &Device) -> Result<bool> {
+        if self.device.same(device) {
+            return Ok(true);
+        }
+        if self.device.is_simulated() != device.is_simulated() {
+            return Ok(false);
+        }
+        // Nothing of the user's runs under the lock.
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if !others.iter().any(|other| other.same(device)) {
+            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before it is freed, or else it stays.
+            unsafe { device.driver().adopt(self.ptr, self.bytes) }?;
+            others.push(device.clone());
+        }
+        Ok(true)
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// All of its bytes, by address.
+    fn addresses(&self) -> Range<u64> {
+        let DevicePtr(start) = self.device_ptr();
+        start..start + self.bytes as u64
     }
 
     /// Where the device sees it: under unified addressing, where the host does.
@@ -401,9 +457,13 @@ impl Drop for PinnedCore {
         }
         let (ptr, bytes, registered) = (Address(self.ptr), self.bytes, self.registered.take());
         let uses = std::mem::take(&mut self.uses);
+        let mut others = std::mem::take(self.others.get_mut().unwrap_or_else(PoisonError::into_inner));
         release(&self.device, move |driver| {
             let Address(ptr) = { ptr };
             if uses.is_used() && !uses.settle(false) {
+                return;
+            }
+            if disown(ptr, bytes, &mut others).is_err() {
                 return;
             }
             match registered {
@@ -423,6 +483,20 @@ impl Drop for PinnedCore {
             }
         });
     }
+}
+
+/// The memory is about to be freed: other devices know it no more, nor do their graphs, though the next allocation be at its address.
+///
+/// # Errors
+/// One of them still uses it: it must stay.
+fn disown(ptr: NonNull<u8>, bytes: usize, others: &mut Vec<Device>) -> DriverResult<()> {
+    let start = ptr.addr().get() as u64;
+    while let Some(other) = others.last() {
+        other.driver().disown(ptr)?;
+        other.driver().note_gone(start..start + bytes as u64);
+        others.pop();
+    }
+    Ok(())
 }
 
 // SAFETY: the pointer is plain memory owned by this value; who accesses it when is `PinnedBuf`'s and the run's business.

@@ -1,14 +1,14 @@
 //! [`PinnedSlice`] and [`PinnedSliceMut`]: a part of a [`PinnedBuf`], as an argument of a run.
 
 use std::fmt;
-use std::ops::RangeBounds;
+use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use super::{PinnedBuf, PinnedCore};
 use crate::driver::DevicePtr;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::part::part;
 use crate::streams::{Held, Memory};
 
@@ -163,5 +163,21 @@ impl PinnedRange {
 
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    fn addresses(&self) -> Range<u64> {
+        let DevicePtr(start) = self.device_ptr();
+        start..start + self.bytes as u64
+    }
+
+    /// Why some of it may not be what a stream's operation was to write.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.core.uses().failure(&self.addresses())
+    }
+
+    /// A run has written its first bytes.
+    pub(crate) fn is_written_anew(&self, bytes: usize) {
+        let Range { start, end } = self.addresses();
+        self.core.uses().are_written_anew(&(start..end.min(start.saturating_add(bytes as u64))));
     }
 }

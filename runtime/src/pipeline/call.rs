@@ -146,7 +146,7 @@ impl<'p, 'a> Call<'p, 'a> {
     /// # Errors
     /// Its length does not fit its shape or the other arguments; it is poisoned or of another device.
     pub fn input<T: Pod>(&mut self, per_item: usize, data: impl Input<'a, T>) -> Result<Host<T>> {
-        self.host(per_item, data.source())
+        self.host(per_item, data.source(), true)
     }
 
     /// The next `inout`.
@@ -154,7 +154,7 @@ impl<'p, 'a> Call<'p, 'a> {
     /// # Errors
     /// As [`input`](Self::input).
     pub fn inout<T: Pod>(&mut self, per_item: usize, data: impl InOut<'a, T>) -> Result<Host<T>> {
-        self.host(per_item, data.source())
+        self.host(per_item, data.source(), true)
     }
 
     /// The next `output`.
@@ -162,7 +162,7 @@ impl<'p, 'a> Call<'p, 'a> {
     /// # Errors
     /// As [`input`](Self::input).
     pub fn output<T: Pod>(&mut self, per_item: usize, data: impl Output<'a, T>) -> Result<Host<T>> {
-        self.host(per_item, data.source())
+        self.host(per_item, data.source(), false)
     }
 
     /// The next device buffer.
@@ -209,32 +209,40 @@ impl<'p, 'a> Call<'p, 'a> {
         self.pipeline.device.check_own(host, device)
     }
 
-    /// Whether this device may use the host's memory.
+    /// Whether this device may use the host's memory, and what the run `reads` of it is what was to be written there.
     pub(super) fn usable_on_host(
         &self,
         host: &'static str,
         source: &HostSource<'a>,
-    ) -> Result<(), ErrorKind> {
+        reads: bool,
+    ) -> Result<()> {
         match &source.memory {
             HostMemory::Pageable(_) | HostMemory::Streamed => Ok(()),
             HostMemory::Pinned(range) => {
                 let core = range.core();
-                self.usable(host, core.is_poisoned(), core.device())
+                if core.is_poisoned() {
+                    return Err(ErrorKind::Poisoned { host }.into());
+                }
+                let device = &self.pipeline.device;
+                if !core.is_copied_by(device)? {
+                    device.check_own(host, core.device())?;
+                }
+                range.failure().filter(|_| reads).map_or(Ok(()), Err)
             }
         }
     }
 
-    fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>) -> Result<Host<T>> {
+    fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>, reads: bool) -> Result<Host<T>> {
         let index = self.hosts.len();
         let (size, edge) = self.size::<T>(per_item);
         let shape = self.shape_of_host(index, size, edge)?;
         let name = self.pipeline.plan.hosts[index].name;
-        self.usable_on_host(name, &source)
+        self.usable_on_host(name, &source, reads)
             .and_then(|()| match &source.feed {
-                Some(feed) => self.may_stream(index, feed, shape),
-                None => self.count(name, shape, source.len),
+                Some(feed) => Ok(self.may_stream(index, feed, shape)?),
+                None => Ok(self.count(name, shape, source.len)?),
             })
-            .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))?;
+            .map_err(|error| error.at(self.pipeline.place_of_host(index)))?;
         // Together, so that an argument that was refused leaves nothing to the next one.
         self.streams |= source.feed.is_some();
         self.host_shapes.push(shape);

@@ -22,6 +22,7 @@ use super::shape::Shape;
 use super::shared::Shared;
 use super::streamed;
 use super::totals::Totals;
+use super::written::Written;
 use super::{ChunkSize, Drained, Pipeline, explain, pace, place_of};
 use crate::error::{DriverError, Error, ErrorKind, Result};
 use crate::job::Cancels;
@@ -327,6 +328,13 @@ impl Call<'_, '_> {
             // What is carried is a result of a run that went well.
             if let (Ok(Ok(())), None, None) = (&outcome, &failure, &streams) {
                 drained = pipeline.give_back(&shared, &mut totals);
+                if let Drained::Clean = drained {
+                    Written { plan, chunks: cut.chunks() }.note(
+                        (&hosts, &host_shapes),
+                        (&buffers, &in_place),
+                        &shared,
+                    );
+                }
             }
         } else {
             totals.note_arrivals(&pipeline.staging);

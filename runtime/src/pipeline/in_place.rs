@@ -1,6 +1,7 @@
 //! [`InPlace`]: an argument of a run that chunks use where it is, on the device or in page-locked host memory.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -16,7 +17,7 @@ use crate::memory::{
     MappedInput, MappedOutput, PinnedRange,
 };
 use crate::plan::{BufferKind, BufferPlan};
-use crate::streams::Held;
+use crate::streams::{Held, Memory, Uses};
 
 /// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
 pub(super) struct InPlace {
@@ -26,6 +27,8 @@ pub(super) struct InPlace {
     /// In elements.
     pub(super) len: usize,
     pub(super) writable: bool,
+    /// Whether the run needs what it holds.
+    reads: bool,
 }
 
 enum Core {
@@ -35,9 +38,9 @@ enum Core {
 
 impl InPlace {
     pub(super) fn on_device(source: DeviceSource<'_>) -> Self {
-        let DeviceSource { core, len, writable, held, .. } = source;
-        let range = (core.ptr(), core.bytes());
-        Self { core: Core::Device(core, held), range, len, writable }
+        let DeviceSource { core, ptr, bytes, len, writable, held, .. } = source;
+        let range = (ptr, bytes);
+        Self { core: Core::Device(core, held), range, len, writable, reads: true }
     }
 
     /// `None` if the memory is pageable.
@@ -46,10 +49,42 @@ impl InPlace {
         match memory {
             HostMemory::Pinned(pinned) => {
                 let range = (pinned.device_ptr(), pinned.bytes());
-                Some(Self { core: Core::Pinned(pinned), range, len, writable })
+                Some(Self { core: Core::Pinned(pinned), range, len, writable, reads: true })
             }
             HostMemory::Pageable(_) | HostMemory::Streamed => None,
         }
+    }
+
+    /// The same, of which the run does not need what it holds.
+    pub(super) fn unread(self) -> Self {
+        Self { reads: false, ..self }
+    }
+
+    /// Why some of what the run needs of it is not what a stream's operation was to write.
+    pub(super) fn failure(&self) -> Option<Error> {
+        self.uses().failure(&self.addresses()).filter(|_| self.reads)
+    }
+
+    /// The run has written its first bytes.
+    pub(super) fn is_written_anew(&self, bytes: usize) {
+        let Range { start, end } = self.addresses();
+        let written = start..end.min(start.saturating_add(bytes as u64));
+        match &self.core {
+            Core::Device(core, _) => core.is_written_anew(&written),
+            Core::Pinned(range) => Memory::uses(range.core()).are_written_anew(&written),
+        }
+    }
+
+    fn uses(&self) -> &Uses {
+        match &self.core {
+            Core::Device(core, _) => Memory::uses(&**core),
+            Core::Pinned(range) => Memory::uses(range.core()),
+        }
+    }
+
+    fn addresses(&self) -> Range<u64> {
+        let (DevicePtr(start), bytes) = self.range;
+        start..start + bytes as u64
     }
 
     pub(super) fn ptr(&self) -> DevicePtr {
@@ -107,7 +142,8 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl DeviceInput<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+        let data = self.on_device(data.source())?;
+        self.in_place(per_item, Some(data))
     }
 
     /// The next buffer, an `inout` on the device.
@@ -119,7 +155,8 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl DeviceInOut<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+        let data = self.on_device(data.source())?;
+        self.in_place(per_item, Some(data))
     }
 
     /// The next buffer, an `output` on the device.
@@ -131,7 +168,8 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl DeviceOutput<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, Some(InPlace::on_device(data.core())))
+        let data = self.on_device(data.source())?.unread();
+        self.in_place(per_item, Some(data))
     }
 
     /// The next buffer, an `input` in page-locked host memory.
@@ -167,7 +205,13 @@ impl<'a> Call<'_, 'a> {
         per_item: usize,
         data: impl MappedOutput<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()))
+        self.in_place(per_item, InPlace::mapped(data.source()).map(InPlace::unread))
+    }
+
+    /// The argument that the next buffer is.
+    pub(super) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
+        let at_buffer = |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.buffers.len()));
+        source.map(InPlace::on_device).map_err(at_buffer)
     }
 
     fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {
@@ -195,6 +239,7 @@ impl<'a> Call<'_, 'a> {
         if writes && !data.writable {
             return Err(refused(ErrorKind::Skipped));
         }
-        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)
+        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
+        data.failure().map_or(Ok(()), |error| Err(error.at(place_of_buffer(plan, index))))
     }
 }

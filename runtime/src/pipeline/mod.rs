@@ -40,6 +40,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 mod totals;
+mod written;
 
 pub use call::{Buffer, Call, Host};
 pub(crate) use costs::depth as auto_depth;

@@ -174,7 +174,7 @@ impl<'a> Call<'_, 'a> {
     /// # Errors
     /// As [`resident`](Self::resident).
     pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
-        let data = InPlace::on_device(data.core());
+        let data = self.on_device(data.source())?;
         let len = data.len;
         self.shared_on_device(data, len, None)
     }
@@ -203,7 +203,8 @@ impl<'a> Call<'_, 'a> {
         init: Option<T>,
         data: impl DeviceInOut<'a, T>,
     ) -> Result<Buffer<T>> {
-        self.shared_on_device(InPlace::on_device(data.core()), len, init)
+        let data = self.on_device(data.source())?;
+        self.shared_on_device(if init.is_some() { data.unread() } else { data }, len, init)
     }
 
     fn shared<T: Pod>(
@@ -217,9 +218,9 @@ impl<'a> Call<'_, 'a> {
         let name = self.pipeline.plan.buffers[index].name;
         let whole = "all of it is copied to the device before the first chunk";
         let streamed = source.feed.as_ref().map(|_| ErrorKind::NotStreamed { host: name, reason: whole });
-        self.usable_on_host(name, &source)
-            .and_then(|()| streamed.map_or(Ok(()), Err))
-            .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
+        self.usable_on_host(name, &source, init.is_none())
+            .and_then(|()| streamed.map_or(Ok(()), |kind| Err(kind.into())))
+            .map_err(|error| error.at(self.pipeline.place_of_buffer(index)))?;
         let len = source.len;
         let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
         self.starts(index, Data::Host { source, carried }, len, init);

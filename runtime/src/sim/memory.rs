@@ -49,6 +49,8 @@ struct Allocation {
     block: Block,
     bytes: usize,
     place: Place,
+    /// Whether it is another device's, and takes nothing of this one's memory.
+    adopted: bool,
     history: History,
     /// Where copies of the first so many bytes go instead: the address, and how many.
     redirected: Option<(usize, usize)>,
@@ -89,9 +91,19 @@ impl Memory {
 
     /// Adds an allocation for which the bytes have been reserved.
     pub fn insert(&mut self, block: Block, bytes: usize, place: Place) {
+        self.add(block, bytes, place, false);
+    }
+
+    /// Adds pinned memory of another device.
+    pub fn adopt(&mut self, block: Block, bytes: usize) {
+        self.add(block, bytes, Place::Pinned, true);
+    }
+
+    fn add(&mut self, block: Block, bytes: usize, place: Place, adopted: bool) {
         let start = block.start().addr().get();
         let history = History::default();
-        let allocation = Allocation { block, bytes, place, history, redirected: None, given_up: false };
+        let allocation =
+            Allocation { block, bytes, place, adopted, history, redirected: None, given_up: false };
         self.allocations.insert(start, allocation);
     }
 
@@ -112,7 +124,9 @@ impl Memory {
             return Err(fault::in_use(call, &users));
         }
         let allocation = self.allocations.remove(&start).ok_or_else(nothing)?;
-        self.unreserve(allocation.bytes, place);
+        if !allocation.adopted {
+            self.unreserve(allocation.bytes, place);
+        }
         Ok(allocation.block)
     }
 

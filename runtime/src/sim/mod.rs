@@ -234,6 +234,21 @@ impl Driver for Sim {
         self.free_in("cuMemHostUnregister", ptr.addr().get(), Place::Pinned)
     }
 
+    unsafe fn adopt(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let mut machine = self.machine();
+        machine.faults.alive()?;
+        // SAFETY: the memory stays until it is disowned, says the caller.
+        let block = unsafe { Block::of_another(ptr) };
+        machine.memory.adopt(block, bytes);
+        Ok(())
+    }
+
+    fn disown(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        let mut machine = self.machine();
+        let Machine { memory, order, .. } = &mut *machine;
+        memory.remove("cuMemFreeHost", ptr.addr().get(), Place::Pinned, order).map(drop)
+    }
+
     unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
         self.free_in("cuMemFreeHost", ptr.addr().get(), Place::Pinned)
     }

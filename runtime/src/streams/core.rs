@@ -11,7 +11,7 @@ use std::thread::{self, ThreadId};
 use super::capture::Capturing;
 use super::operation::Operation;
 use super::progress::{Clock, Progress};
-use super::registry;
+use super::registry::{self, Registry};
 use super::uses::{Caller, Memory, Refused, Use, Uses};
 use crate::device::Device;
 use crate::driver::{Driver, DriverResult, RawStream};
@@ -162,7 +162,8 @@ impl StreamCore {
         // A function of a stream's may not: the stream that it would enqueue on may wait for it.
         registry::may_wait(driver, Some(caller))?;
         let registry = driver.registry();
-        // Dropped last: the last handle of a stream waits for it.
+        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        let all = registry.with_overlaps(memory);
         let others = self.legacy_others();
         let _legacy = self.legacy();
         let mut state = self.state();
@@ -180,6 +181,7 @@ impl StreamCore {
         if operation.is_nothing() {
             return Ok(());
         }
+        let memory = all.as_deref().unwrap_or(memory);
         let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
         let State { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
@@ -192,18 +194,27 @@ impl StreamCore {
         // Also if it is refused after all: what is noted by then has a number that is nobody else's.
         *enqueued += 1;
         let number = *enqueued;
-        for Used { memory, bytes, write } in memory {
-            let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
-            let new = Use { progress, number, stream, caller, write: *write };
-            let noted = memory.uses().note(bytes.clone(), &new, (known, clock), checked);
-            noted.map_err(|refused| match refused {
-                Refused::Race(earlier) => race(&earlier, (caller, *write)),
-                Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
-            })?;
+        let mut new = self.use_of(number, caller);
+        for (index, Used { memory: its, bytes, write }) in memory.iter().enumerate() {
+            new.write = *write;
+            if let Err(refused) = its.uses().note(bytes, &new, clock, checked) {
+                memory[..index].iter().for_each(|used| used.memory.uses().has_refused(&used.bytes, &new));
+                return Err(match refused {
+                    Refused::Race(earlier) => race(&earlier, (caller, *write)),
+                    Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
+                });
+            }
         }
         let tag = registry.tag(driver, caller, number);
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { operation.enqueue(driver, self.raw, tag) };
+        for Used { memory, bytes, write } in memory {
+            new.write = *write;
+            match outcome {
+                Ok(()) => memory.uses().has_taken(bytes, &new, clock),
+                Err(_) => memory.uses().has_refused(bytes, &new),
+            }
+        }
         // Not before: the stream has waited now.
         if let (Ok(()), Some(joined)) = (&outcome, joined) {
             *known = joined;
@@ -270,25 +281,44 @@ impl StreamCore {
             let state = self.state();
             (self.now(&state), state.enqueued, self.callbacks.issued())
         };
+        let since = self.progress.completed();
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
-        if let Err(error) = &outcome {
-            self.progress.fail(enqueued, error);
-        }
-        // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
-        if outcome.is_ok() || self.wait_on_device().is_ok() {
-            clock.is_over();
-            if callbacks && !registry::is_callback() {
-                self.callbacks.wait(issued);
+        let is_over = match &outcome {
+            Ok(()) => {
+                clock.is_over();
+                true
             }
+            Err(error) => {
+                self.fail_since(since, error);
+                // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
+                let is_over = self.wait_on_device().is_ok();
+                if is_over {
+                    self.progress.reached(enqueued);
+                    ask(self.device.driver().registry(), &clock);
+                }
+                is_over
+            }
+        };
+        if is_over && callbacks && !registry::is_callback() {
+            self.callbacks.wait(issued);
         }
         outcome
+    }
+
+    /// The device has said that something has gone wrong after the first so many operations. It has carried none out since, also of
+    /// those that were enqueued meanwhile.
+    fn fail_since(&self, completed: u64, error: &Error) {
+        let enqueued = self.state().enqueued;
+        self.progress.fail(completed + 1..=enqueued, error);
     }
 
     fn wait_on_device(&self) -> DriverResult<()> {
         let driver = self.device.driver();
         match self.kind {
-            // That number is another stream to another thread.
-            Kind::PerThread(thread) if thread != thread::current().id() => driver.synchronize_device(),
+            // On a GPU that number is another stream to another thread.
+            Kind::PerThread(thread) if thread != thread::current().id() && !driver.info().simulated => {
+                driver.synchronize_device()
+            }
             // SAFETY: the stream is live.
             _ => unsafe { driver.synchronize_stream(self.raw) },
         }
@@ -321,9 +351,18 @@ impl StreamCore {
             }
             self.now(&state)
         };
+        let since = self.progress.completed();
         // SAFETY: the stream is live.
         let done = unsafe { self.device.driver().query_stream(self.raw) };
-        let done = done.map_err(|error| self.explain(error, None))?;
+        let done = done.map_err(|error| {
+            let is_of_operations = error.tag.is_some() || error.is_asynchronous();
+            let error = self.explain(error, None);
+            if is_of_operations {
+                // Whoever waits next is not told any more.
+                self.fail_since(since, &error);
+            }
+            error
+        })?;
         if done {
             clock.is_over();
         }
@@ -334,7 +373,9 @@ impl StreamCore {
     pub(super) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
         registry::may_wait(self.device.driver(), None)?;
-        // Dropped last: the last handle of a stream waits for it.
+        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        let all = self.device.driver().registry().with_overlaps(std::slice::from_ref(used));
+        let all = all.as_deref().unwrap_or(std::slice::from_ref(used));
         let others = self.legacy_others();
         let legacy = self.legacy();
         let mut state = self.state();
@@ -343,13 +384,19 @@ impl StreamCore {
         if let Some(joined) = joined {
             state.clock = joined;
         }
-        let (uses, bytes) = (used.memory.uses(), used.bytes.clone());
-        let earlier = uses.conflict(bytes.clone(), used.write, (&self.progress, &state.clock));
-        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
-        let new = Use { progress, number: state.enqueued, stream, caller, write: used.write };
-        let noted = uses.note(bytes, &new, (&state.clock, &state.clock), false);
+        let (mut earlier, mut is_noted) = (None, true);
+        let new = Use { write: used.write, ..self.use_of(state.enqueued, caller) };
+        for Used { memory, bytes, write } in all {
+            let uses = memory.uses();
+            let found = uses.conflict(bytes.clone(), *write, (&self.progress, &state.clock));
+            earlier = earlier.or(found);
+            match uses.note(bytes, &new, &state.clock, false) {
+                Ok(()) => uses.has_taken(bytes, &new, &state.clock),
+                Err(_) => is_noted = false,
+            }
+        }
         drop((state, legacy));
-        if noted.is_err() {
+        if !is_noted {
             // The run that has the memory may give it back, and its owner free it, while it is still used here.
             self.drain(true)?;
             return Err(Error::new(ErrorKind::HeldByRun).at(caller.place()));
@@ -360,10 +407,16 @@ impl StreamCore {
     /// Notes that the operation enqueued last is a use of something that is no memory.
     pub(super) fn note_last(self: &Arc<Self>, uses: &Uses, caller: Caller) {
         let state = self.state();
-        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
-        let last = Use { progress, number: state.enqueued, stream, caller, write: true };
+        let last = Use { write: true, ..self.use_of(state.enqueued, caller) };
         // What does not matter is never refused.
-        let _ = uses.note(0..1, &last, (&state.clock, &state.clock), false);
+        let _ = uses.note(&(0..1), &last, &state.clock, false);
+        uses.has_taken(&(0..1), &last, &state.clock);
+    }
+
+    /// A use by one of its operations, which reads.
+    fn use_of(self: &Arc<Self>, number: u64, caller: Caller) -> Use {
+        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
+        Use { progress, number, stream, caller, write: false, refused: false }
     }
 
     /// A driver's error, of the operation that is known to be at fault.
@@ -387,7 +440,7 @@ impl Drop for StreamCore {
             let state = self.state();
             (self.now(&state), state.enqueued)
         };
-        let progress = Arc::clone(&self.progress);
+        let (progress, since) = (Arc::clone(&self.progress), self.progress.completed());
         // CUDA keeps a thread's stream as long as the thread.
         let is_own = match self.kind {
             Kind::NonBlocking | Kind::Blocking => true,
@@ -395,7 +448,8 @@ impl Drop for StreamCore {
             Kind::Null | Kind::Lent => false,
         };
         let lent = self.lent.take();
-        let (raw, is_of_a_thread) = (self.raw, matches!(self.kind, Kind::PerThread(_)));
+        let is_of_a_thread = matches!(self.kind, Kind::PerThread(_)) && !driver.info().simulated;
+        let raw = self.raw;
         let end = move |driver: &dyn Driver| {
             let wait = || match is_of_a_thread {
                 true => driver.synchronize_device(),
@@ -403,12 +457,23 @@ impl Drop for StreamCore {
                 false => unsafe { driver.synchronize_stream(raw) },
             };
             let first = wait().map_err(|error| registry::explain(driver.registry(), error, None));
-            if let Err(error) = &first {
-                progress.fail(enqueued, error);
-                driver.registry().not_told(error.clone());
-            }
-            if first.is_ok() || wait().is_ok() {
-                clock.is_over();
+            let is_over = match &first {
+                Ok(()) => {
+                    clock.is_over();
+                    true
+                }
+                Err(error) => {
+                    progress.fail(since + 1..=enqueued, error);
+                    driver.registry().not_told(error.clone());
+                    let is_over = wait().is_ok();
+                    if is_over {
+                        progress.reached(enqueued);
+                        ask(driver.registry(), &clock);
+                    }
+                    is_over
+                }
+            };
+            if is_over {
                 if is_own {
                     // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
                     let _ = unsafe { driver.destroy_stream(raw) };
@@ -422,6 +487,17 @@ impl Drop for StreamCore {
         // Inside of a function of a stream's: elsewhere, or else it stays.
         let device = self.device.clone();
         let _ = driver.registry().call_back(Box::new(move || end(device.driver())));
+    }
+}
+
+/// A stream that has come this far has failed on the way: where other streams have got to, they say themselves. What has failed in
+/// one of them may be why, and if not, what they have written is well.
+fn ask(registry: &Registry, clock: &Clock) {
+    for stream in registry.streams() {
+        if let Some(number) = clock.reached_of(&stream.progress) {
+            // It keeps what has gone wrong.
+            stream.wait_for(number);
+        }
     }
 }
 

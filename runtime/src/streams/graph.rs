@@ -9,7 +9,7 @@ use super::capture::{Captured, Capturing};
 use super::core::{Used, caller};
 use super::operation::{Bodies, Operation};
 use super::stream::Stream;
-use super::uses::{Caller, Memory, Uses};
+use super::uses::{Caller, Uses, is_same};
 use crate::device::Device;
 use crate::driver::RawGraph;
 use crate::error::{ErrorKind, Result, Site};
@@ -203,10 +203,6 @@ impl Graph {
         stream.core.note_last(&self.launches, at);
         Ok(())
     }
-}
-
-fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
-    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
 impl Drop for Graph {

@@ -1,6 +1,6 @@
 //! What streams copy from and to: buffers, and parts of them.
 
-use std::ops::{Range, RangeBounds};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -12,7 +12,6 @@ use crate::driver::DevicePtr;
 use crate::error::{ErrorKind, Result};
 use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::memory::{DeviceBuf, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
-use crate::part::part;
 
 /// Page-locked memory that a stream copies from: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
 #[diagnostic::on_unimplemented(
@@ -120,8 +119,7 @@ impl HostPart {
     /// As memory that an operation on a device uses.
     pub(super) fn used(&self, device: &Device, write: bool) -> Result<Used> {
         let core: &Arc<PinnedCore> = self.range.shared();
-        // A GPU's page-locked memory is portable: every GPU of the process may copy it.
-        if device.is_simulated() || core.device().is_simulated() {
+        if !core.is_copied_by(device)? {
             device.check_stream("PinnedBuf", core.device())?;
         }
         check(&**core, "PinnedBuf")?;
@@ -149,37 +147,6 @@ pub(super) fn used(device: &Device, bytes: Range<u64>, write: bool) -> Result<Us
 
 fn check(memory: &dyn Memory, host: &'static str) -> Result<()> {
     if memory.is_poisoned() { Err(ErrorKind::Poisoned { host }.into()) } else { Ok(()) }
-}
-
-impl<T: Pod> DeviceBuf<T> {
-    /// A part of it for a [stream](crate::streams) to read, as a range of elements.
-    ///
-    /// ```
-    /// use thalweg::{Device, DeviceBuf, Spec, Stream};
-    ///
-    /// let device = Device::simulated(Spec::h200());
-    /// let x = DeviceBuf::from_slice(&device, &[1, 2, 3, 4])?;
-    /// let mut y = DeviceBuf::from_slice(&device, &[0; 4])?;
-    /// Stream::new(&device)?.copy(x.slice(2..)?, y.slice_mut(..2)?)?;
-    /// assert_eq!(y.to_vec()?, [3, 4, 0, 0]);
-    /// # Ok::<(), thalweg::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Range`]: it is not within the buffer.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
-        let (start, len) = part(self.len(), range)?;
-        Ok(DeviceSlice::new(self.core().tracked().offset(start * size_of::<T>()), len))
-    }
-
-    /// A part of it for a stream to write.
-    ///
-    /// # Errors
-    /// As [`slice`](Self::slice).
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
-        let (start, len) = part(self.len(), range)?;
-        Ok(DeviceSliceMut::new(self.core().tracked().offset(start * size_of::<T>()), len))
-    }
 }
 
 mod sealed {

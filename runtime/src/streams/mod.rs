@@ -72,11 +72,14 @@
 //! [`Device::priorities`]: crate::Device::priorities
 //! [`Device::synchronize`]: crate::Device::synchronize
 
+mod allocations;
 mod callbacks;
 mod capture;
 mod core;
 mod event;
+mod failures;
 mod graph;
+mod known;
 mod launch;
 mod memory;
 mod operation;

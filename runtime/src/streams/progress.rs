@@ -5,9 +5,10 @@
 //! [`Progress`], where everybody sees it.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::registry;
 use crate::device::Device;
 use crate::error::Error;
 
@@ -16,37 +17,79 @@ use crate::error::Error;
 pub(crate) struct Progress {
     device: Device,
     completed: AtomicU64,
-    /// What went wrong last, in one of these operations.
-    failed: Mutex<Option<(RangeInclusive<u64>, Error)>>,
+    /// What went wrong, each time in one of these operations, in order.
+    failed: Mutex<Vec<(RangeInclusive<u64>, Error)>>,
+    /// Whether anything did, to look at without the lock.
+    has_failed: AtomicBool,
 }
+
+/// How many failures of a stream are told apart. The oldest of more become one.
+const FAILURES: usize = 256;
 
 impl Progress {
     /// Of a new stream.
     pub(super) fn new(device: &Device) -> Arc<Self> {
-        Arc::new(Self { device: device.clone(), completed: AtomicU64::new(0), failed: Mutex::default() })
+        Arc::new(Self {
+            device: device.clone(),
+            completed: AtomicU64::new(0),
+            failed: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+        })
     }
 
     /// Waits for the first so many operations of a stream that is gone, and so has no more. `false` if that is not possible.
     pub(super) fn wait_for_all_of_device(&self, number: u64) -> bool {
         let driver = self.device.driver();
-        let wait = || driver.may_wait().and_then(|()| driver.synchronize_device());
+        let since = self.completed();
+        if self.has_reached(number) || driver.may_wait().is_err() {
+            return self.has_reached(number);
+        }
         // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
-        if !self.has_reached(number) && (wait().is_ok() || wait().is_ok()) {
+        let first = driver.synchronize_device();
+        if let Err(error) = &first {
+            let error = registry::explain(driver.registry(), error.clone(), None);
+            self.fail(since + 1..=number, &error);
+        }
+        if first.is_ok() || driver.synchronize_device().is_ok() {
             self.reached(number);
         }
         self.has_reached(number)
     }
 
-    /// Something has gone wrong in what has come since the host waited last.
-    pub(super) fn fail(&self, until: u64, error: &Error) {
-        let since = self.completed.load(Ordering::Acquire) + 1;
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some((since..=until, error.clone()));
+    /// Something has gone wrong in one of these operations. To be said before they are over.
+    pub(super) fn fail(&self, operations: RangeInclusive<u64>, error: &Error) {
+        if operations.is_empty() {
+            return;
+        }
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.last_mut().filter(|(last, _)| operations.start() <= last.end()) {
+            // A device that is lost says so each time.
+            Some((last, _)) => {
+                *last = *last.start().min(operations.start())..=*last.end().max(operations.end());
+            }
+            None => failed.push((operations, error.clone())),
+        }
+        if failed.len() > FAILURES {
+            // Better one that was none than none that was one.
+            let (oldest, _) = failed.remove(0);
+            failed[0].0 = *oldest.start()..=*failed[0].0.end();
+        }
+        self.has_failed.store(true, Ordering::Release);
     }
 
-    /// What went wrong, if that may have been this operation.
+    /// What went wrong, if that may have been this operation, which is over.
     pub(super) fn failure(&self, number: u64) -> Option<Error> {
+        if !self.has_failed.load(Ordering::Acquire) {
+            return None;
+        }
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.as_ref().filter(|(numbers, _)| numbers.contains(&number)).map(|(_, error)| error.clone())
+        let found = failed.iter().find(|(operations, _)| operations.contains(&number));
+        found.map(|(_, error)| error.clone())
+    }
+
+    /// How many are known to have completed.
+    pub(super) fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Acquire)
     }
 
     /// The first so many have completed.
@@ -56,7 +99,7 @@ impl Progress {
 
     /// Whether it is known that the first so many have.
     pub(super) fn has_reached(&self, number: u64) -> bool {
-        self.completed.load(Ordering::Acquire) >= number
+        self.completed() >= number
     }
 }
 
@@ -88,7 +131,12 @@ impl Clock {
         }
     }
 
-    /// The point was reached: all that comes before is over.
+    /// How many operations of a stream come before.
+    pub(super) fn reached_of(&self, progress: &Arc<Progress>) -> Option<u64> {
+        self.0.iter().find(|(of, _)| Arc::ptr_eq(of, progress)).map(|(_, reached)| *reached)
+    }
+
+    /// The point was reached, and nothing has failed on the way: all that comes before is over.
     pub(super) fn is_over(&self) {
         self.0.iter().for_each(|(progress, number)| progress.reached(*number));
     }
@@ -98,6 +146,37 @@ impl Clock {
 mod tests {
     use super::*;
     use crate::Spec;
+    use crate::error::ErrorKind;
+
+    fn failed(progress: &Progress, number: u64) -> Option<usize> {
+        progress.failure(number).map(|error| match error.kind() {
+            ErrorKind::CopyLength { from, .. } => *from,
+            _ => panic!("{error}"),
+        })
+    }
+
+    #[test]
+    fn failures_are_those_of_their_operations() {
+        let device = Device::simulated(Spec::default());
+        let (one, error) = (Progress::new(&device), |from| ErrorKind::CopyLength { from, to: 0 }.into());
+        one.fail(2..=3, &error(1));
+        one.fail(5..=4, &error(2));
+        one.fail(5..=6, &error(3));
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(|number| failed(&one, number)), {
+            [None, Some(1), Some(1), None, Some(3), Some(3), None]
+        });
+        // The device is lost.
+        one.fail(5..=9, &error(4));
+        assert_eq!((failed(&one, 9), failed(&one, 10)), (Some(3), None));
+        // There is room for many, and the last ones are told apart.
+        for number in 0..2 * FAILURES as u64 {
+            one.fail(20 + 2 * number..=20 + 2 * number, &error(number as usize));
+        }
+        assert!(one.failed.lock().expect("no panic").len() <= FAILURES);
+        assert!(failed(&one, 2).is_some() && failed(&one, 4).is_some());
+        let last = 20 + 4 * FAILURES as u64 - 2;
+        assert_eq!((failed(&one, last), failed(&one, last - 1)), (Some(2 * FAILURES - 1), None));
+    }
 
     #[test]
     fn what_is_over_is_forgotten() {

@@ -1,15 +1,17 @@
 //! [`Registry`]: what a device knows of the streams and the memory that users have in their own hands.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::core::{Kind, StreamCore};
-use super::uses::{Caller, Memory};
+use super::allocations::Allocations;
+use super::core::{Kind, StreamCore, Used};
+use super::uses::{Caller, Memory, Uses, is_same};
 use crate::driver::{DevicePtr, Driver, HostJob, Tag};
 use crate::error::{Detail, DriverError, Error, ErrorKind, Place, Result, Touch};
 use crate::unwind::contain;
@@ -29,8 +31,9 @@ pub(crate) struct Registry {
     only: Mutex<()>,
     /// Held while something is enqueued on a stream that the null stream waits for, or on that.
     legacy: Mutex<()>,
-    /// By where it begins.
-    memory: Mutex<BTreeMap<u64, Allocation>>,
+    memory: Mutex<Allocations>,
+    /// Whether some of it has bytes in common, to look at without the lock.
+    overlap: AtomicBool,
     callers: Mutex<Callers>,
     /// What went wrong first in a stream that is gone, and that nobody was told.
     untold: Mutex<Option<Error>>,
@@ -48,9 +51,6 @@ pub(super) enum Message {
     /// for it, somebody must.
     Expect(Weak<StreamCore>, u64),
 }
-
-/// Its bytes, and who has it.
-type Allocation = (u64, Weak<dyn Memory>);
 
 #[derive(Default)]
 struct Callers {
@@ -102,21 +102,58 @@ impl Registry {
         locked(&self.legacy)
     }
 
-    /// Memory that operations may use.
-    pub(crate) fn add_memory(&self, start: DevicePtr, bytes: usize, memory: Weak<dyn Memory>) {
-        locked(&self.memory).insert(start.0, (bytes as u64, memory));
+    /// Memory that operations may use; its number. What is pending on memory that it has bytes in common with is pending on it, too.
+    pub(crate) fn add_memory(&self, start: DevicePtr, bytes: usize, memory: &Arc<dyn Memory>) -> u64 {
+        let DevicePtr(start) = start;
+        let bytes = start..start.saturating_add(bytes as u64);
+        let mut all = locked(&self.memory);
+        let number = all.add(bytes.clone(), Arc::downgrade(memory));
+        self.overlap.store(all.overlap(), Ordering::Release);
+        let others = if all.overlap() { all.overlapping(&bytes) } else { Vec::new() };
+        drop(all);
+        for (other, _) in others.iter().filter(|(other, _)| !is_same(other, memory)) {
+            memory.uses().adopt(other.uses(), &bytes);
+        }
+        number
     }
 
-    /// The memory that begins there is going.
-    pub(crate) fn remove_memory(&self, start: DevicePtr) {
-        locked(&self.memory).remove(&start.0);
+    /// The memory of that number, which begins there, is going.
+    pub(crate) fn remove_memory(&self, start: DevicePtr, number: u64) {
+        let mut all = locked(&self.memory);
+        all.remove(start.0, number);
+        self.overlap.store(all.overlap(), Ordering::Release);
     }
 
     /// The memory that all these bytes are in.
     pub(super) fn memory_of(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
-        let memory = locked(&self.memory);
-        let (&start, (length, found)) = memory.range(..=bytes.start).next_back()?;
-        (bytes.end <= start.saturating_add(*length)).then(|| found.upgrade()).flatten()
+        locked(&self.memory).holding(bytes)
+    }
+
+    /// What an operation uses, with all other memory that has some of these bytes, which was lent more than once; `None` if there is no
+    /// such memory.
+    pub(super) fn with_overlaps(&self, used: &[Used]) -> Option<Vec<Used>> {
+        if !self.overlap.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut all = used.to_vec();
+        for Used { memory, bytes, write } in used.iter().filter(|used| !used.memory.is_on_host()) {
+            let found = locked(&self.memory).overlapping(bytes);
+            for (other, its) in found.into_iter().filter(|(other, _)| !is_same(other, memory)) {
+                let bytes = bytes.start.max(its.start)..bytes.end.min(its.end);
+                all.push(Used { memory: other, bytes, write: *write });
+            }
+        }
+        Some(all)
+    }
+
+    /// Something else than a stream in the user's hands has written these bytes of some memory: what has failed there before is no
+    /// matter any more.
+    pub(crate) fn is_written_anew(&self, uses: &Uses, bytes: &Range<u64>) {
+        uses.are_written_anew(bytes);
+        if self.overlap.load(Ordering::Acquire) {
+            let found = locked(&self.memory).overlapping(bytes);
+            found.iter().for_each(|(other, _)| other.uses().are_written_anew(bytes));
+        }
     }
 
     /// A stream goes whose error nobody was told.

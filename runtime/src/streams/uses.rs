@@ -3,13 +3,13 @@
 //! Two things follow. Memory is freed, and shown to the CPU, only after its operations; and an operation that nothing orders
 //! with an earlier one on the same bytes is refused, if one of them writes.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::core::StreamCore;
+use super::known::{Known, Segment};
 use super::progress::{Clock, Progress};
 use crate::error::{Error, Place, Site, Touch};
 
@@ -46,15 +46,22 @@ pub(super) struct Use {
     pub(super) stream: Weak<StreamCore>,
     pub(super) caller: Caller,
     pub(super) write: bool,
+    /// The driver has not taken it: what goes wrong in its stream is nothing to the memory.
+    pub(super) refused: bool,
 }
 
 impl Use {
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.progress.has_reached(self.number)
     }
 
+    /// Whether both are of one operation.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.number == other.number && Arc::ptr_eq(&self.progress, &other.progress)
+    }
+
     /// Whether it comes before the next operation of a stream, which comes after what the clock says.
-    fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
+    pub(super) fn is_before(&self, stream: &Arc<Progress>, clock: &Clock) -> bool {
         self.is_over() || Arc::ptr_eq(&self.progress, stream) || clock.covers(&self.progress, self.number)
     }
 }
@@ -68,36 +75,19 @@ pub(crate) trait Memory: Send + Sync {
     fn is_poisoned(&self) -> bool;
 }
 
-/// Bytes that have the same uses.
-#[derive(Debug, Clone)]
-struct Segment {
-    end: u64,
-    uses: Vec<Use>,
+/// Whether both are one allocation.
+pub(super) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
-impl Segment {
-    /// Adds a use; whether it is the only one then.
-    fn add(&mut self, new: &Use, known: &Clock) -> bool {
-        // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a read
-        // makes up for earlier reads.
-        self.uses.retain(|earlier| {
-            !earlier.is_over() && !((new.write || !earlier.write) && earlier.is_before(&new.progress, known))
-        });
-        self.uses.push(new.clone());
-        self.uses.len() == 1
-    }
-}
-
-/// The uses of one allocation, by address.
+/// The uses of one allocation, by address, and what has failed of those that are over.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
-    /// What is in `segments`, to look at without the lock.
+    /// What is in the segments, to look at without the lock.
     pending: AtomicU8,
     /// Runs, and copies that are waited for, that have it.
     runs: AtomicU32,
-    /// Why what it holds may not be what an operation was to write.
-    failed: Mutex<Option<Error>>,
-    segments: Mutex<BTreeMap<u64, Segment>>,
+    known: Mutex<Known>,
 }
 
 /// Why a use is not noted.
@@ -137,9 +127,9 @@ impl Uses {
         self.pending.load(Ordering::Acquire) != 0
     }
 
-    fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, Segment>> {
+    fn locked(&self) -> MutexGuard<'_, Known> {
         // Nothing of the user's runs under the lock.
-        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The earlier use that nothing orders with the next one of a stream.
@@ -149,76 +139,82 @@ impl Uses {
         write: bool,
         next: (&Arc<Progress>, &Clock),
     ) -> Option<Use> {
-        conflict(&self.locked(), bytes, write, next)
+        self.locked().conflict(bytes, write, next)
     }
 
-    /// Notes a use of some bytes. `known` is what comes before it whether or not it will be enqueued, `clock` what comes before it
-    /// if it is.
+    /// Notes a use of some bytes, before the driver is asked: from now on it is waited for. `clock` is what comes before it if it
+    /// is enqueued.
     ///
     /// # Errors
     /// A run holds the memory, or an earlier use that nothing orders with this one, if that `matters`.
     pub(super) fn note(
         &self,
-        bytes: Range<u64>,
+        bytes: &Range<u64>,
         new: &Use,
-        (known, clock): (&Clock, &Clock),
+        clock: &Clock,
         matters: bool,
     ) -> Result<(), Refused> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let mut segments = self.locked();
+        let mut known = self.locked();
         if self.runs.load(Ordering::Acquire) > 0 {
             return Err(Refused::Held);
         }
         if let Some(earlier) =
-            conflict(&segments, bytes.clone(), new.write, (&new.progress, clock)).filter(|_| matters)
+            known.conflict(bytes.clone(), new.write, (&new.progress, clock)).filter(|_| matters)
         {
             return Err(Refused::Race(Box::new(earlier)));
         }
-        if new.write {
-            self.is_written_anew();
-        }
         self.pending.fetch_or(if new.write { WRITES } else { READS }, Ordering::Release);
-        // Nearly always: a slot, or a whole buffer, once more.
-        if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
-            same.add(new, known);
-            return Ok(());
-        }
-        split(&mut segments, bytes.start);
-        split(&mut segments, bytes.end);
-        let mut covered = bytes.start;
-        let (mut gaps, mut alone) = (Vec::new(), true);
-        for (&start, segment) in segments.range_mut(bytes.clone()) {
-            if covered < start {
-                gaps.push(covered..start);
-            }
-            covered = segment.end;
-            alone &= segment.add(new, known);
-        }
-        if alone {
-            // One in place of many.
-            while let Some((&start, _)) = segments.range(bytes.clone()).next() {
-                segments.remove(&start);
-            }
-            gaps = vec![bytes];
-        } else if covered < bytes.end {
-            gaps.push(covered..bytes.end);
-        }
-        for gap in gaps {
-            segments.insert(gap.start, Segment { end: gap.end, uses: vec![new.clone()] });
-        }
+        known.add(bytes, new);
         Ok(())
     }
 
-    /// Why what it holds may not be what an operation was to write. What is pending was waited for.
-    pub(crate) fn failure(&self) -> Option<Error> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The driver has taken what was noted: what comes before it need not be known any more, and what it writes is written anew.
+    pub(super) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock) {
+        if !bytes.is_empty() {
+            self.locked().has_taken(bytes, new, clock);
+        }
     }
 
-    /// It is written anew.
-    pub(crate) fn is_written_anew(&self) {
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// The driver has refused what was noted. It is waited for all the same, in case that some of it was taken.
+    pub(super) fn has_refused(&self, bytes: &Range<u64>, new: &Use) {
+        let mut known = self.locked();
+        known.uses_mut(bytes).filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
+    }
+
+    /// Why some of these bytes may not be what an operation was to write. What is pending was waited for.
+    pub(crate) fn failure(&self, bytes: &Range<u64>) -> Option<Error> {
+        self.locked().failures.first(bytes)
+    }
+
+    /// These bytes are written anew, by something else than a stream in the user's hands.
+    pub(crate) fn are_written_anew(&self, bytes: &Range<u64>) {
+        self.locked().failures.remove(bytes);
+    }
+
+    /// Takes over what is known of some bytes of other memory, which are this memory's, too.
+    pub(super) fn adopt(&self, other: &Self, bytes: &Range<u64>) {
+        // Not both locks at once.
+        let (segments, failed) = {
+            let known = other.locked();
+            (known.segments.clone(), known.failures.within(bytes))
+        };
+        let mut known = self.locked();
+        for (start, Segment { end, uses }) in segments {
+            let common = start.max(bytes.start)..end.min(bytes.end);
+            if common.is_empty() {
+                continue;
+            }
+            for each in uses {
+                self.pending.fetch_or(if each.write { WRITES } else { READS }, Ordering::Release);
+                known.add(&common, &each);
+            }
+        }
+        for (bytes, error) in failed {
+            known.failures.add(bytes, error);
+        }
     }
 
     /// A run has the memory from now on: streams are refused until it gives it back. Operations that are pending must still be
@@ -235,15 +231,13 @@ impl Uses {
 
     /// Forgets what is over.
     fn prune(&self) {
-        let mut segments = self.locked();
+        let mut known = self.locked();
+        let Known { segments, failures } = &mut *known;
         let mut pending = 0;
-        segments.retain(|_, segment| {
-            for over in segment.uses.iter().filter(|earlier| earlier.write && earlier.is_over()) {
-                if let Some(error) = over.progress.failure(over.number) {
-                    *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                }
+        segments.retain(|&start, segment| {
+            if let Some(error) = segment.forget_over() {
+                failures.add(start..segment.end, error);
             }
-            segment.uses.retain(|earlier| !earlier.is_over());
             for left in &segment.uses {
                 pending |= if left.write { WRITES } else { READS };
             }
@@ -258,7 +252,7 @@ impl Uses {
     pub(crate) fn settle(&self, writes_only: bool) -> bool {
         self.prune();
         let mut last: Vec<Use> = Vec::new();
-        for left in self.locked().values().flat_map(|segment| &segment.uses) {
+        for left in self.locked().segments.values().flat_map(|segment| &segment.uses) {
             if writes_only && !left.write {
                 continue;
             }
@@ -276,36 +270,6 @@ impl Uses {
     }
 }
 
-fn conflict(
-    segments: &BTreeMap<u64, Segment>,
-    bytes: Range<u64>,
-    write: bool,
-    (stream, clock): (&Arc<Progress>, &Clock),
-) -> Option<Use> {
-    if bytes.is_empty() {
-        return None;
-    }
-    let conflicts = |earlier: &&Use| (earlier.write || write) && !earlier.is_before(stream, clock);
-    if let Some(same) = segments.get(&bytes.start).filter(|segment| segment.end == bytes.end) {
-        return same.uses.iter().find(conflicts).cloned();
-    }
-    // The one that it begins in, too.
-    let first = segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
-    let start = first.map_or(bytes.start, |(&start, _)| start);
-    let within = segments.range(start..bytes.end).flat_map(|(_, segment)| &segment.uses);
-    within.clone().find(conflicts).cloned()
-}
-
-/// Makes `at` the border of two segments, if it lies within one.
-fn split(segments: &mut BTreeMap<u64, Segment>, at: u64) {
-    let before = segments.range_mut(..at).next_back();
-    if let Some((_, segment)) = before.filter(|(_, segment)| at < segment.end) {
-        let rest = segment.clone();
-        segment.end = at;
-        segments.insert(at, rest);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,7 +279,15 @@ mod tests {
     #[track_caller]
     fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
         let caller = Caller { what: "test", at: Location::caller() };
-        Use { progress: Arc::clone(progress), number, stream: Weak::new(), caller, write }
+        let (progress, stream) = (Arc::clone(progress), Weak::new());
+        Use { progress, number, stream, caller, write, refused: false }
+    }
+
+    /// Notes a use that the driver takes.
+    fn take(uses: &Uses, bytes: Range<u64>, new: &Use, clock: &Clock, matters: bool) -> Result<(), Refused> {
+        uses.note(&bytes, new, clock, matters)?;
+        uses.has_taken(&bytes, new, clock);
+        Ok(())
     }
 
     #[track_caller]
@@ -331,23 +303,23 @@ mod tests {
         let device = Device::simulated(Spec::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
-        uses.note(0..64, &operation(&one, 1, true), (&none, &none), true).expect("the first");
-        uses.note(0..8, &operation(&one, 2, false), (&none, &none), true).expect("the same stream");
-        let earlier = race_with(uses.note(60..70, &operation(&other, 1, false), (&none, &none), true));
+        take(&uses, 0..64, &operation(&one, 1, true), &none, true).expect("the first");
+        take(&uses, 0..8, &operation(&one, 2, false), &none, true).expect("the same stream");
+        let earlier = race_with(take(&uses, 60..70, &operation(&other, 1, false), &none, true));
         assert!(earlier.write && earlier.number == 1);
-        uses.note(64..70, &operation(&other, 2, true), (&none, &none), true).expect("other bytes");
+        take(&uses, 64..70, &operation(&other, 2, true), &none, true).expect("other bytes");
         let mut waited = Clock::default();
         waited.advance(&one, 1);
-        uses.note(8..64, &operation(&other, 3, true), (&waited, &waited), true).expect("it has waited");
-        let earlier = race_with(uses.note(0..1, &operation(&other, 4, true), (&waited, &waited), true));
+        take(&uses, 8..64, &operation(&other, 3, true), &waited, true).expect("it has waited");
+        let earlier = race_with(take(&uses, 0..1, &operation(&other, 4, true), &waited, true));
         assert!(!earlier.write && earlier.number == 2);
         one.reached(2);
-        uses.note(0..1, &operation(&other, 4, true), (&none, &none), true).expect("that is over");
+        take(&uses, 0..1, &operation(&other, 4, true), &none, true).expect("that is over");
         assert!(uses.is_written());
         // The streams are gone: the device is waited for.
         assert!(uses.settle(false) && !uses.is_used());
         uses.hold();
-        let held = uses.note(0..1, &operation(&other, 5, true), (&none, &none), false);
+        let held = take(&uses, 0..1, &operation(&other, 5, true), &none, false);
         assert!(matches!(held, Err(Refused::Held)));
         uses.give_back();
     }
@@ -359,12 +331,12 @@ mod tests {
         let [up, math] = [(); 2].map(|()| Progress::new(&device));
         let (uses, mut of_up, mut of_math) = (Uses::default(), Clock::default(), Clock::default());
         for turn in 1..1000 {
-            uses.note(0..1024, &operation(&up, turn, true), (&of_up, &of_up), true).expect("in order");
+            take(&uses, 0..1024, &operation(&up, turn, true), &of_up, true).expect("in order");
             of_math.advance(&up, turn);
-            uses.note(0..512, &operation(&math, turn, false), (&of_math, &of_math), true).expect("in order");
+            take(&uses, 0..512, &operation(&math, turn, false), &of_math, true).expect("in order");
             of_up.advance(&math, turn);
         }
-        let segments = uses.locked();
+        let segments = &uses.locked().segments;
         assert!(segments.len() <= 3 && segments.values().all(|segment| segment.uses.len() <= 2));
     }
 
@@ -374,8 +346,8 @@ mod tests {
         let device = Device::simulated(Spec::default());
         let [one, other] = [(); 2].map(|()| Progress::new(&device));
         let (uses, none) = (Uses::default(), Clock::default());
-        uses.note(0..64, &operation(&one, 1, true), (&none, &none), false).expect("the first");
-        uses.note(0..64, &operation(&other, 1, true), (&none, &none), false).expect("not checked");
+        take(&uses, 0..64, &operation(&one, 1, true), &none, false).expect("the first");
+        take(&uses, 0..64, &operation(&other, 1, true), &none, false).expect("not checked");
         other.reached(1);
         uses.prune();
         assert!(uses.is_used());

@@ -5,9 +5,11 @@ mod basics;
 mod book;
 mod callbacks;
 mod copies;
+mod failures;
 mod graphs;
 mod kinds;
 mod lifetimes;
+mod parts;
 mod planted;
 
 use std::sync::{Mutex, OnceLock};

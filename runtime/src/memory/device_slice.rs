@@ -1,0 +1,167 @@
+//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied like the whole.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{DeviceBuf, DeviceCore, Direction};
+use crate::driver::DevicePtr;
+use crate::error::{ErrorKind, Result};
+use crate::fork;
+use crate::launch::{DeviceSlice, DeviceSliceMut};
+use crate::part::part;
+use crate::streams::Held;
+
+impl<T: Pod> DeviceBuf<T> {
+    /// A part of it to read, as a range of elements: an argument of a run, a [stream](crate::streams) or a launch by hand, wherever all of it
+    /// is.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::Stream;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Copy {
+    ///         input x: device [f32];
+    ///         output y: device [f32];
+    ///         stage over { copy x -> y; }
+    ///     }
+    /// }
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let x = DeviceBuf::from_slice(&device, &[1.0, 2.0, 3.0, 4.0])?;
+    /// let mut y = DeviceBuf::zeroed(&device, 4)?;
+    /// Copy::new(&device)?.run(x.slice(2..)?, y.slice_mut(..2)?)?;
+    /// Stream::new(&device)?.copy(x.slice(..1)?, y.slice_mut(3..)?)?;
+    /// assert_eq!(y.to_vec()?, [3.0, 4.0, 0.0, 1.0]);
+    /// assert_eq!(y.slice(1..3)?.to_vec()?, [4.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until then, with
+    /// [`ErrorKind::HeldByRun`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Range`]: it is not within the buffer.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
+        let (start, len) = part(self.len(), range)?;
+        let ptr = self.core().tracked().offset(start * size_of::<T>());
+        Ok(DeviceSlice::of(Some(self.core()), ptr, len))
+    }
+
+    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it, for two runs at once, say.
+    ///
+    /// Parts that overlap cannot be had:
+    ///
+    /// ```compile_fail,E0499
+    /// fn twice(d: &mut thalweg::DeviceBuf<f32>) -> thalweg::Result<()> {
+    ///     let (first, second) = (d.slice_mut(..2)?, d.slice_mut(1..)?);
+    ///     drop((first, second));
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
+        let (start, len) = part(self.len(), range)?;
+        let ptr = self.core().tracked().offset(start * size_of::<T>());
+        Ok(DeviceSliceMut::of(Some(self.core()), ptr, len))
+    }
+}
+
+impl<T: Pod> DeviceSlice<'_, T> {
+    /// A copy of it, as [`DeviceBuf::to_vec`].
+    ///
+    /// # Errors
+    /// As that; and it is no part of a `DeviceBuf` but a run's own memory ([`ErrorKind::OfARun`]).
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut data = vec![T::zeroed(); self.len()];
+        self.copy_to_slice(&mut data)?;
+        Ok(data)
+    }
+
+    /// Copies it to `data`. After an error that may hold some of it.
+    ///
+    /// # Errors
+    /// As [`to_vec`](Self::to_vec), and `data` has another length ([`ErrorKind::DeviceBufLength`]).
+    pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
+        let (core, len) = (owner(self.owner())?, data.len());
+        // SAFETY: the memory is a part of the owner's; the slice has `len` elements, and is borrowed mutably.
+        unsafe { core.copy(self.address(), self.len(), (data.as_mut_ptr(), len), Direction::Out) }
+    }
+}
+
+impl<T: Pod> DeviceSliceMut<'_, T> {
+    /// A copy of it, as [`DeviceBuf::to_vec`].
+    ///
+    /// # Errors
+    /// As [`DeviceSlice::to_vec`].
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.as_slice().to_vec()
+    }
+
+    /// Copies `data` to it. After an error it may hold some of that.
+    ///
+    /// # Errors
+    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory ([`ErrorKind::OfARun`]).
+    pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+        let from = (data.as_ptr().cast_mut(), data.len());
+        // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many elements as it says, and is only
+        // read.
+        unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
+    }
+}
+
+/// Whose memory a part is.
+pub(super) fn owner(owner: Option<&Arc<DeviceCore>>) -> Result<&Arc<DeviceCore>> {
+    owner.ok_or_else(|| ErrorKind::OfARun.into())
+}
+
+impl DeviceCore {
+    /// Copies elements of it from or to the CPU's memory, and waits.
+    ///
+    /// # Errors
+    /// There are not as many on both sides; as [`DeviceBuf::to_vec`].
+    ///
+    /// # Safety
+    /// At `address` are `len` of its elements. `data` points to as many as it says, valid for reads, and for writes on the way out,
+    /// where nothing else accesses them.
+    pub(super) unsafe fn copy<T: Pod>(
+        self: &Arc<Self>,
+        address: u64,
+        len: usize,
+        (data, elements): (*mut T, usize),
+        direction: Direction,
+    ) -> Result<()> {
+        if fork::is_child() {
+            return Err(ErrorKind::Forked.into());
+        }
+        // Whoever launches a graph meanwhile is refused.
+        let _held = Held::new(Arc::clone(self) as _);
+        if self.is_poisoned() || !self.settled(direction == Direction::In) {
+            return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
+        }
+        if elements != len {
+            return Err(ErrorKind::DeviceBufLength { len, slice: elements }.into());
+        }
+        let bytes = len * size_of::<T>();
+        let addresses = address..address + bytes as u64;
+        if direction == Direction::Out {
+            self.failure(&addresses).map_or(Ok(()), Err)?;
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.transfer(|transfer| {
+            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says the caller; `T: Pod` accepts
+            // whatever it gets. The memory is kept if the stream cannot be waited for.
+            unsafe { transfer.staged(DevicePtr(address), data.cast(), bytes, direction) }
+        })?;
+        if direction == Direction::In {
+            self.is_written_anew(&addresses);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,339 @@
+//! What becomes of memory that a failed operation was to write: whoever asks for it is told, until it is written anew.
+
+use thalweg::prelude::*;
+use thalweg::{DriverCall, Effect, Event, Fault, Stream};
+use thalweg_tests::kernels::{axpy_each, double_all};
+
+use super::kept;
+
+const N: usize = 1000;
+
+stream_pipeline! {
+    /// Reads device memory, changes other device memory, and writes a third.
+    pipeline OnDevice {
+        input x: device [f32];
+        inout y: device [f32];
+        output z: device [f32];
+        chunk c = 256;
+        stage all {
+            double_all<<<blocks(c.len, 128), 128>>>(c.len as u32, &mut y);
+            copy x -> z;
+        }
+    }
+}
+
+stream_pipeline! {
+    /// Takes page-locked memory in, and what is there already.
+    pipeline ThroughHost {
+        input x: [f32];
+        output y: [f32];
+        resident w: device [f32];
+        chunk c = 256;
+        stage up { copy x -> dx; }
+        stage math { axpy_each<<<blocks(c.len, 128), 128>>>(c.len as u32, 0.0, &w, &mut dx); }
+        stage down { copy dx -> y; }
+    }
+}
+
+struct Two {
+    device: Device,
+    stream: Stream,
+    x: DeviceBuf<f32>,
+    d: DeviceBuf<f32>,
+    host: PinnedBuf<f32>,
+}
+
+impl Two {
+    /// `x` is all ones, the others are zero.
+    fn new() -> Self {
+        let device = kept(Spec::h200());
+        let x = DeviceBuf::from_slice(&device, &[1.0; N]).expect("memory");
+        Self {
+            stream: Stream::new(&device).expect("a stream"),
+            d: DeviceBuf::zeroed(&device, N).expect("memory"),
+            host: PinnedBuf::zeroed(&device, N).expect("memory"),
+            x,
+            device,
+        }
+    }
+
+    fn next(&self, call: DriverCall, effect: Effect) {
+        self.device.inject(Fault::nth(call, 0, effect)).expect("it is simulated");
+    }
+
+    /// `d` was to become `x`, which has failed, and the stream has said so.
+    fn failed() -> Self {
+        let mut two = Self::new();
+        two.next(DriverCall::Copy, Effect::Fails);
+        two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
+        is_injected(two.stream.synchronize());
+        two
+    }
+
+    /// The same of a download to `host`.
+    fn failed_download() -> Self {
+        let mut two = Self::new();
+        two.next(DriverCall::Copy, Effect::Fails);
+        two.stream.download(&two.x, &mut two.host).expect("it fails on the device");
+        is_injected(two.stream.synchronize());
+        two
+    }
+}
+
+#[track_caller]
+fn is_injected<T>(result: Result<T>) {
+    let Err(error) = result else { panic!("an operation has failed") };
+    assert!(error.to_string().contains("a fault was injected"), "{error}");
+}
+
+/// A run that reads what a failed operation was to write is refused with that operation's error.
+#[test]
+fn a_run_does_not_read_what_has_failed() {
+    let Two { device, d, .. } = Two::failed();
+    let mut good = [(); 2].map(|()| DeviceBuf::from_slice(&device, &[1.0_f32; N]).expect("memory"));
+    let mut pipeline = OnDevice::new(&device).expect("a pipeline");
+    let [y, z] = &mut good;
+    let error = pipeline.run(&d, &mut *y, &mut *z).expect_err("it is not what was copied");
+    assert!(error.to_string().contains("a fault was injected"), "{error}");
+    assert_eq!((error.place().operation, error.place().pipeline), (Some("copy"), Some("OnDevice")));
+    let mut d = d;
+    is_injected(pipeline.run(&*y, &mut d, &mut *z));
+    assert_eq!(y.to_vec().expect("a copy"), [1.0; N], "nothing has run");
+
+    // What a run writes without reading it is well afterwards.
+    pipeline.run(&*y, &mut *z, &mut d).expect("it is written anew");
+    assert_eq!(d.to_vec().expect("a copy"), [1.0; N]);
+}
+
+/// So it is where nobody has waited yet: the run does.
+#[test]
+fn a_run_waits_for_what_fails() {
+    let mut two = Two::new();
+    let mut good = [(); 2].map(|()| DeviceBuf::from_slice(&two.device, &[1.0_f32; N]).expect("memory"));
+    let mut pipeline = OnDevice::new(&two.device).expect("a pipeline");
+    two.next(DriverCall::Copy, Effect::Fails);
+    two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
+    let [y, z] = &mut good;
+    is_injected(pipeline.run(&two.d, y, z));
+}
+
+#[test]
+fn a_run_does_not_read_page_locked_memory_of_a_failed_copy() {
+    let Two { device, x, d, mut host, stream } = Two::failed_download();
+    let mut pipeline = ThroughHost::new(&device).expect("a pipeline");
+    let mut y = [0.0; N];
+    is_injected(pipeline.run(&host, &mut y, &x));
+    is_injected(pipeline.run(host.slice(1..).expect("a part"), &mut y[1..], &x));
+    is_injected(host.wait());
+    // To be overwritten is another matter, and then it is well.
+    pipeline.run(&[3.0; N], &mut host, &d).expect("it is not read");
+    assert_eq!(host.wait().expect("it is written anew"), [3.0; N]);
+    pipeline.run(&host, &mut y, &d).expect("it is well");
+    drop(stream);
+}
+
+#[test]
+fn what_is_resident_must_not_have_failed() {
+    let Two { device, d, .. } = Two::failed();
+    let mut pipeline = ThroughHost::new(&device).expect("a pipeline");
+    is_injected(pipeline.run(&[3.0; N], &mut [0.0; N], &d));
+}
+
+stream_pipeline! {
+    /// Leaves out every second chunk of its result.
+    pipeline EverySecond {
+        input x: [f32];
+        output y: [f32];
+        chunk c = 100;
+        stage up { copy x -> dx; }
+        stage down { if c.index % 2 == 0 { copy dx -> y; } }
+    }
+}
+
+/// A run makes well what every chunk of it writes, if it goes well itself.
+#[test]
+fn a_run_clears_no_more_than_it_writes() {
+    let Two { device, mut host, .. } = Two::failed_download();
+    EverySecond::new(&device).expect("a pipeline").run(&[3.0; N], &mut host).expect("it is not read");
+    is_injected(host.wait());
+
+    let Two { device, x, mut host, .. } = Two::failed_download();
+    let mut pipeline = ThroughHost::new(&device).expect("a pipeline");
+    device.inject(Fault::nth(DriverCall::Copy, 3, Effect::Fails)).expect("it is simulated");
+    is_injected(pipeline.run(&[3.0; N], &mut host, &x));
+    is_injected(host.wait());
+    pipeline.run(&[3.0; N], host.slice_mut(10..).expect("a part"), &x).expect_err("they are not as many");
+    pipeline.run(&[3.0; N - 10], host.slice_mut(10..).expect("a part"), &x).expect("it is not read");
+    is_injected(host.wait());
+    is_injected(pipeline.run(host.slice(9..).expect("a part"), &mut [0.0; N - 9], &x));
+    pipeline.run(host.slice(10..).expect("a part"), &mut [0.0; N - 10], &x).expect("that part is well");
+}
+
+/// Whoever has put other data there can say so.
+#[test]
+fn page_locked_memory_that_the_cpu_has_written_is_well() {
+    let Two { device, x, mut host, .. } = Two::failed_download();
+    host.fill(5.0);
+    is_injected(host.wait());
+    host.forget_failures();
+    assert_eq!(host.wait().expect("it is well"), [5.0; N]);
+    let mut y = [0.0; N];
+    ThroughHost::new(&device).expect("a pipeline").run(&host, &mut y, &x).expect("it is well");
+    assert_eq!(y, [5.0; N]);
+}
+
+#[test]
+fn a_vec_that_is_not_what_was_copied_is_not_given_back() {
+    let two = Two::new();
+    let mut host = PinnedBuf::register(&two.device, vec![0.0_f32; 1 << 16]).expect("pages");
+    let x = DeviceBuf::from_slice(&two.device, &vec![1.0_f32; 1 << 16]).expect("memory");
+    two.next(DriverCall::Copy, Effect::Fails);
+    two.stream.download(&x, &mut host).expect("it fails on the device");
+    is_injected(two.stream.synchronize());
+    is_injected(host.into_vec());
+}
+
+/// Two failures in turn: each belongs to its own memory.
+#[test]
+fn failures_in_turn_are_all_known() {
+    let mut two = Two::failed_download();
+    let mut other = PinnedBuf::zeroed(&two.device, N).expect("memory");
+    two.next(DriverCall::Copy, Effect::Fails);
+    two.stream.download(&two.x, &mut other).expect("it fails on the device");
+    is_injected(two.stream.synchronize());
+    two.stream.fill(&mut two.d, 7.0).expect("the stream works again");
+    is_injected(two.host.wait());
+    is_injected(other.wait());
+    assert_eq!(two.d.to_vec().expect("that is well"), [7.0; N]);
+}
+
+/// To read it once more does not make it well.
+#[test]
+fn a_later_read_does_not_clear_a_failure() {
+    let two = Two::failed();
+    let mut z = DeviceBuf::zeroed(&two.device, N).expect("memory");
+    two.stream.copy(&two.d, &mut z).expect("a copy");
+    two.stream.synchronize().expect("a copy");
+    is_injected(two.d.to_vec());
+
+    let mut two = Two::failed_download();
+    two.stream.upload(&two.host, &mut two.d).expect("a copy");
+    is_injected(two.host.wait());
+}
+
+/// Failures are those of the bytes.
+#[test]
+fn writing_a_part_anew_leaves_the_rest_failed() {
+    let mut two = Two::failed();
+    two.stream.fill(two.d.slice_mut(..1).expect("a part"), 7.0).expect("a fill");
+    two.stream.synchronize().expect("a fill");
+    is_injected(two.d.to_vec());
+    two.stream.fill(two.d.slice_mut(2..).expect("a part"), 7.0).expect("a fill");
+    is_injected(two.d.to_vec());
+    two.stream.fill(two.d.slice_mut(1..3).expect("a part"), 7.0).expect("a fill");
+    assert_eq!(two.d.to_vec().expect("all of it is new"), [7.0; N]);
+
+    // And a failed write of a part leaves the rest well.
+    let Two { device, stream, x, mut d, mut host } = Two::new();
+    device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
+    stream.copy(x.slice(..10).expect("a part"), d.slice_mut(..10).expect("a part")).expect("it fails later");
+    is_injected(stream.synchronize());
+    let mut pipeline = ThroughHost::new(&device).expect("a pipeline");
+    device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
+    stream.download(x.slice(..10).expect("a part"), host.slice_mut(..10).expect("a part")).expect("later");
+    is_injected(stream.synchronize());
+    is_injected(pipeline.run(host.slice(9..20).expect("a part"), &mut [0.0; 11], &x));
+    pipeline.run(host.slice(10..21).expect("a part"), &mut [0.0; 11], &x).expect("that part is well");
+}
+
+/// What the driver does not take writes nothing.
+#[test]
+fn a_refused_write_does_not_clear_a_failure() {
+    let mut two = Two::failed();
+    two.next(DriverCall::Fill, Effect::Refused);
+    two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
+    is_injected(two.d.to_vec());
+
+    // Also where the failure is not known yet.
+    let mut two = Two::new();
+    two.next(DriverCall::Copy, Effect::Fails);
+    two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
+    two.next(DriverCall::Fill, Effect::Refused);
+    two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
+    is_injected(two.d.to_vec());
+
+    // And what was refused is not what fails later.
+    let mut two = Two::new();
+    two.next(DriverCall::Fill, Effect::Refused);
+    two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
+    two.next(DriverCall::Copy, Effect::Fails);
+    two.stream.download(&two.x, &mut two.host).expect("it fails on the device");
+    is_injected(two.stream.synchronize());
+    assert_eq!(two.d.to_vec().expect("nothing was to write it"), [0.0; N]);
+}
+
+/// A copy from the CPU that cannot be made says so, and changes nothing.
+#[test]
+fn a_copy_of_a_wrong_length_does_not_clear_a_failure() {
+    let mut two = Two::failed();
+    let error = two.d.copy_from_slice(&[7.0; N - 1]).expect_err("it is too short");
+    assert!(matches!(error.kind(), ErrorKind::DeviceBufLength { .. }), "{error}");
+    is_injected(two.d.to_vec());
+    two.next(DriverCall::Copy, Effect::Refused);
+    two.d.copy_from_slice(&[7.0; N]).expect_err("it is refused");
+    is_injected(two.d.to_vec());
+    two.d.copy_from_slice(&[7.0; N]).expect("a copy");
+    assert_eq!(two.d.to_vec().expect("it is well"), [7.0; N]);
+}
+
+/// A stream that has waited for one that failed says what it knows of itself; the other's memory is not well for that.
+#[test]
+fn what_a_stream_came_after_has_its_own_failure() {
+    for asked in 0..3 {
+        let Two { device, stream, x, mut d, mut host } = Two::new();
+        let (other, event) = (Stream::new(&device).expect("a stream"), Event::new(&device).expect("one"));
+        device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
+        stream.copy(&x, &mut d).expect("it fails on the device");
+        stream.record(&event).expect("a record");
+        other.wait(&event).expect("a wait");
+        other.download(&x, &mut host).expect("it is not reached");
+        match asked {
+            0 => is_injected(other.synchronize()),
+            1 => is_injected(host.wait()),
+            _ => drop(other),
+        }
+        is_injected(d.to_vec());
+        is_injected(host.wait());
+        // The error is the first stream's, too.
+        is_injected(stream.synchronize());
+    }
+}
+
+/// To ask is to be told, and the memory has failed all the same.
+#[test]
+fn a_failure_that_a_query_has_told_is_not_forgotten() {
+    let mut two = Two::new();
+    two.next(DriverCall::Copy, Effect::Fails);
+    two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
+    let told = (0..10_000).find_map(|_| two.stream.query().err());
+    assert!(told.expect("it fails").to_string().contains("a fault was injected"));
+    is_injected(two.d.to_vec());
+}
+
+/// A thread's own stream is waited for by another thread, too, which is told.
+#[test]
+fn a_failure_of_another_threads_stream_is_known() {
+    for gone in [false, true] {
+        let Two { device, x, mut d, .. } = Two::new();
+        let on_another_thread = || {
+            device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
+            let stream = Stream::per_thread(&device).expect("a stream");
+            stream.copy(&x, &mut d).expect("it fails on the device");
+            stream
+        };
+        let stream = std::thread::scope(|scope| scope.spawn(on_another_thread).join()).expect("no panic");
+        let kept = (!gone).then_some(stream);
+        is_injected(d.to_vec());
+        drop(kept);
+    }
+}
