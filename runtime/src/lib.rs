@@ -83,6 +83,7 @@ mod stream;
 pub mod streams;
 mod timeline;
 mod unwind;
+mod unwritten;
 mod watch;
 
 #[doc(hidden)]
