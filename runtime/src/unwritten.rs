@@ -173,12 +173,14 @@ unsafe fn call(promises: &[Promise], written: &[Access], body: &impl Fn()) -> Ve
     for (ranges, promise) in found.iter_mut().zip(promises) {
         ranges.retain(|range| range.len() * promise.element >= SUSPICIOUS);
     }
-    // SAFETY: as above.
-    let result: Vec<Vec<u8>> = if found.iter().all(Vec::is_empty) {
+    if found.iter().all(Vec::is_empty) {
         return found;
-    } else {
-        written.iter().map(|access| unsafe { bytes(*access) }.to_vec()).collect()
+    }
+    let copied = |access: &Access| {
+        // SAFETY: as above.
+        unsafe { bytes(*access) }.to_vec()
     };
+    let result: Vec<Vec<u8>> = written.iter().map(copied).collect();
     let mut round = 1;
     while found
         .iter()

@@ -39,8 +39,8 @@ fn square_but_hole(_: Grid, n: u32, hole: u32, x: &[f32], y: &mut [f32], runs: &
 }
 
 fn shares_of_blocks(grid: Grid, n: u32, parts: u32, x: &[f32], sums: &mut [f32]) {
-    for block in 0..grid.grid_dim[0].min(parts) as usize {
-        sums[block] = x[..n as usize].iter().skip(block).step_by(parts as usize).sum();
+    for (block, sum) in sums.iter_mut().enumerate().take(grid.grid_dim[0].min(parts) as usize) {
+        *sum = x[..n as usize].iter().skip(block).step_by(parts as usize).sum();
     }
 }
 
@@ -125,7 +125,7 @@ macro_rules! every_way {
                 let mut y = vec![0.0; $len];
                 let result = pipeline.run(&x, &mut y).map(drop);
                 $check(result, y);
-                let mut y = pinned($device, &vec![0.0; $len]);
+                let mut y = pinned($device, &numbers($len));
                 let result = pipeline.run(&pinned($device, &x), &mut y).map(drop);
                 $check(result, y.to_vec());
             }
