@@ -23,3 +23,4 @@ pub use crate::plan::{
     OperationKind, OperationPlan, Plan, Priority, StreamPlan, WaitPlan,
 };
 pub use crate::report::Report;
+pub use crate::unwritten::{Promise, whole_body};

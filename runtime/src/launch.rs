@@ -14,6 +14,7 @@ use crate::kernel::{Grid, Thread};
 use crate::memory::DeviceCore;
 use crate::pipeline::Operation;
 use crate::streams::ByHand;
+use crate::unwritten::Promise;
 
 pub use crate::driver::{Access, HostBody};
 
@@ -308,10 +309,15 @@ impl<T: Pod> View<T> {
 }
 
 impl<T: Pod> ViewMut<T> {
+    /// The memory as a parameter `Out<[T]>` of that name has it: the kernel writes all of it.
+    pub fn promise(&self, parameter: &'static str) -> Promise {
+        Promise::new(parameter, self.access(), size_of::<T>())
+    }
+
     /// The memory as a slice, where device memory is host memory.
     ///
     /// # Safety
-    /// As [`View::slice`], and at most once a launch.
+    /// As [`View::slice`], and no other slice of it is in use.
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "the memory is the device's, not the view's")]
     pub unsafe fn slice_mut(&self) -> &mut [T] {

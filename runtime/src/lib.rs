@@ -84,6 +84,7 @@ mod stream;
 pub mod streams;
 mod timeline;
 mod unwind;
+mod unwritten;
 mod watch;
 
 #[doc(hidden)]

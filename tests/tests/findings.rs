@@ -439,11 +439,11 @@ stream_pipeline! {
     /// Two numbers for each chunk.
     pipeline Partial {
         input x: [f32];
-        output sums: [f32; 2] per chunk;
-        device d_sums: [f32; 2] per chunk;
+        output sums: [f32; 4] per chunk;
+        device d_sums: [f32; 4] per chunk;
         chunk c = auto;
         stage load { copy x -> dx; }
-        stage sum { step4<<<1, 256>>>(0, 1, &dx, out d_sums); }
+        stage sum { step4<<<1, 256>>>(4, 1, &dx, out d_sums); }
         stage store { copy d_sums -> sums; }
     }
 }
@@ -459,7 +459,7 @@ fn sources_and_sinks_are_no_pageable_memory() -> Result<()> {
     let mut partial = Partial::options(&device).chunk(1 << 14).build()?;
     let few = partial.profile(&x, sink::extend(&mut sums))?;
     assert!(!causes(&few).contains(&Cause::PageableSource), "{few}");
-    let mut kept = vec![0.0; 2 << 8];
+    let mut kept = vec![0.0; 4 << 8];
     let few = partial.profile(&x, &mut kept)?;
     assert!(!causes(&few).contains(&Cause::PageableSource), "{few}");
 

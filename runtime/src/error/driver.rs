@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::driver::Tag;
+use crate::unwritten::Unwritten;
 
 /// An error code of CUDA's driver, or the same code from the simulated device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +33,8 @@ pub struct DriverError {
 pub(crate) enum Detail {
     /// A kernel's host body panicked with this message.
     HostBody(String),
+    /// A kernel has not written all that it promises to.
+    Unwritten(Unwritten),
     /// It accesses the same memory as an earlier operation, and nothing orders them.
     Race { writes: bool, earlier: Tag, earlier_writes: bool },
     /// These use the memory.

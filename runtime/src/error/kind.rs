@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring, with};
+use super::text::{
+    after_newline, cause, counted, extent, from_first_on, list, of, of_them_shared, smaller_ring, threads,
+    to_write_all, with,
+};
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
 
@@ -468,6 +471,35 @@ pub enum ErrorKind {
         kernel: &'static str,
         /// The panic's message.
         message: String,
+    },
+    /// A kernel has left elements of an `Out<[…]>` unwritten, on the simulated device.
+    #[error(
+        "kernel `{kernel}` leaves {unwritten} of the {} of `{parameter}` unwritten, {}, though `Out<[…]>` promises to write every one\n  \
+         note: the launch was <<<{}, {}>>>, which is {}\n  help: {}",
+        counted(*elements, "element"),
+        from_first_on(*elements, *unwritten, *first),
+        extent(grid),
+        extent(block),
+        counted(threads(grid, block), "thread"),
+        to_write_all(*elements, *enough, threads(grid, block), block)
+    )]
+    Unwritten {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The name of its parameter.
+        parameter: &'static str,
+        /// The elements that the launch gives for it.
+        elements: usize,
+        /// How many of them were not written.
+        unwritten: usize,
+        /// The index of the first of these.
+        first: usize,
+        /// The launch's grid, in blocks, as `[x, y, z]`.
+        grid: [u32; 3],
+        /// The launch's blocks, in threads.
+        block: [u32; 3],
+        /// The blocks along x that would have done, if more of them would have.
+        enough: Option<u32>,
     },
     /// A `host` function panicked or returned an error.
     #[error("host function `{function}` failed: {message}")]

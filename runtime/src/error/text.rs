@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use super::DriverError;
+use crate::function::volume;
 
 /// What the device reported, on a line of its own.
 pub(super) fn cause(device: &Option<Box<DriverError>>) -> String {
@@ -61,6 +62,40 @@ pub(super) fn list(names: &[String]) -> String {
 /// `(2, 1, 1)`
 pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
     format!("({x}, {y}, {z})")
+}
+
+/// The threads of a launch.
+pub(super) fn threads(grid: &[u32; 3], block: &[u32; 3]) -> u64 {
+    volume(*grid).saturating_mul(volume(*block))
+}
+
+/// Where elements are that were not written.
+pub(super) fn from_first_on(elements: usize, unwritten: usize, first: usize) -> String {
+    match unwritten {
+        1 => format!("element {first}"),
+        _ if first + unwritten == elements => format!("all from element {first} on"),
+        _ => format!("the first of them element {first}"),
+    }
+}
+
+/// What lets a launch write all of its elements. `enough`: the blocks that would do.
+pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, block: &[u32; 3]) -> String {
+    match enough {
+        Some(1) => "a grid of 1 block would do".to_owned(),
+        Some(blocks) if block[1..] == [1, 1] && (blocks as usize) < elements => {
+            format!("a grid of {blocks} blocks would do: `blocks({elements}, {})`", block[0])
+        }
+        Some(blocks) => format!("a grid of {blocks} blocks would do"),
+        None if threads < elements as u64 => {
+            "more threads may do, or a kernel in which each writes more elements".to_owned()
+        }
+        None => {
+            "the threads would do: look at the lengths that the kernel is told, and at its conditions. A \
+                 kernel that leaves elements out on purpose takes `&mut [T]` in place of `Out<[T]>`, and a \
+                 `fill` writes them before"
+                .to_owned()
+        }
+    }
 }
 
 /// The text on lines of its own, if there is any.

@@ -14,6 +14,7 @@ pub(super) fn explain(plan: &'static Plan, error: DriverError) -> Error {
         (Some(Detail::HostBody(message)), Some(OperationKind::Launch { kernel })) => {
             ErrorKind::HostBody { kernel, message: message.clone() }
         }
+        (Some(Detail::Unwritten(unwritten)), Some(OperationKind::Launch { kernel })) => unwritten.by(kernel),
         (Some(Detail::HostBody(message)), Some(OperationKind::Call { routine })) => {
             ErrorKind::Routine { routine: routine.to_owned(), status: format!("it panicked: {message}") }
         }

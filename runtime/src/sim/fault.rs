@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::inject::DriverCall;
 use crate::driver::{DriverResult, Tag};
 use crate::error::{Detail, DriverError};
+use crate::unwritten::Unwritten;
 
 pub(super) fn invalid_value(call: &'static str, description: impl Into<String>) -> DriverError {
     DriverError::new(call, 1, "CUDA_ERROR_INVALID_VALUE", description.into())
@@ -41,6 +42,12 @@ pub(super) fn panicked(tag: Tag, message: String) -> DriverError {
     let description = format!("the kernel's host body panicked: {message}");
     let error = DriverError::new("cuLaunchKernel", 719, "CUDA_ERROR_LAUNCH_FAILED", description);
     error.about(tag).with(Detail::HostBody(message))
+}
+
+/// A kernel that has not written all that it promises to.
+pub(super) fn unwritten(tag: Tag, unwritten: Unwritten) -> DriverError {
+    let error = DriverError::new("cuLaunchKernel", 999, "UNWRITTEN", unwritten.to_string());
+    error.about(tag).with(Detail::Unwritten(unwritten))
 }
 
 /// Two accesses that nothing orders: `earlier` was enqueued first.

@@ -4,6 +4,10 @@
 //! stream of its own, but for the first, which is the launch's; events order the chains. So the commands have exactly the
 //! graph's order, for the race checker too: a chain adds none, because its nodes are ordered anyway, and a node is on
 //! the launch's stream only if it is that stream's next command or comes after it.
+//!
+//! The launches of a stream use the same chains, one after another. That adds no order either: all of a launch comes before what is
+//! enqueued on its stream afterwards, the next launch there included. With chains of their own for each launch, what is
+//! known of each command would grow with their number.
 
 use std::sync::Arc;
 
@@ -75,13 +79,11 @@ impl Machine {
         self.host += self.model.graph_launch;
         self.wait_as_legacy(call, stream, tag)?;
         let chains = Chains::new(nodes);
-        let priority = self.stream(call, stream)?.priority;
         let mut streams = vec![stream];
         if chains.count > 1 {
             let begun = self.record_now(call, stream, tag, 0.0)?;
-            for _ in 1..chains.count {
-                let chain = self.create_stream(priority);
-                self.wait_for(call, chain, &begun, tag, 0.0)?;
+            for chain in self.chains(call, stream, chains.count - 1)? {
+                self.begin_chain(call, chain, &begun, tag)?;
                 streams.push(chain);
             }
         }
@@ -103,14 +105,29 @@ impl Machine {
                 records[index] = Some(self.record_now(node.call, stream, node.tag, 0.0)?);
             }
         }
-        for (chain, last) in chains.last.iter().enumerate().skip(1) {
+        for last in chains.last.iter().skip(1) {
             if let Some(record) = &records[*last] {
                 let record = Arc::clone(record);
                 self.wait_for(call, stream, &record, tag, 0.0)?;
             }
-            self.destroy_stream(call, streams[chain])?;
         }
         Ok(())
+    }
+
+    /// So many chains for a launch on a stream: those of the launches before, and new ones.
+    fn chains(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        count: usize,
+    ) -> DriverResult<Vec<RawStream>> {
+        let state = self.stream(call, stream)?;
+        let (priority, known) = (state.priority, state.chains.len());
+        for _ in known..count {
+            let chain = self.create_stream(priority);
+            self.stream(call, stream)?.chains.push(chain);
+        }
+        Ok(self.stream(call, stream)?.chains[..count].to_vec())
     }
 }
 

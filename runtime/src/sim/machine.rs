@@ -196,7 +196,10 @@ impl Machine {
         }
         let state = self.stream(call, stream)?;
         state.destroyed = true;
-        let lane = state.lane;
+        let (lane, chains) = (state.lane, std::mem::take(&mut state.chains));
+        for chain in chains {
+            self.destroy_stream(call, chain)?;
+        }
         self.blocking.retain(|blocking| blocking.stream != stream);
         self.per_thread.retain(|(_, of_thread)| *of_thread != stream);
         self.order.close(lane);
@@ -363,6 +366,20 @@ impl Machine {
             return Ok(());
         }
         self.push(call, stream, tag, Step::Wait(Arc::clone(record)), cost)
+    }
+
+    /// What is enqueued on a graph's chain from now on comes after a record, and has nothing else to do with what was on it before:
+    /// that comes before the record.
+    pub fn begin_chain(
+        &mut self,
+        call: &'static str,
+        chain: RawStream,
+        record: &Arc<Record>,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, chain)?.lane;
+        self.order.wait(lane, &record.clock);
+        self.push(call, chain, tag, Step::Begin(Arc::clone(record)), 0.0)
     }
 
     /// Enqueues a command, which takes so much of the host's time.

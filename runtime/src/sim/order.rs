@@ -74,6 +74,12 @@ impl Order {
         lane
     }
 
+    /// How many there have ever been at once.
+    #[cfg(test)]
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
     /// The lane's stream is destroyed. What it has enqueued still counts.
     pub fn close(&mut self, lane: Lane) {
         self.lanes[lane.0 as usize].open = false;

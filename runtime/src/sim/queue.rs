@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::fault::Failure;
 use super::model::Nanos;
 use super::order::{Clock, Lane};
-use crate::driver::{HostBody, HostJob, Tag};
+use crate::driver::{HostBody, HostJob, RawStream, Tag};
 use crate::error::DriverError;
 
 /// What carries work out.
@@ -52,6 +52,8 @@ pub(super) struct Work {
 pub(super) enum Step {
     Record(Arc<Record>),
     Wait(Arc<Record>),
+    /// The same, and what went wrong on the stream before is forgotten: a graph's chain begins anew.
+    Begin(Arc<Record>),
     Work(Work),
 }
 
@@ -95,6 +97,8 @@ pub(super) struct Stream {
     /// What went wrong and has not been reported. Work is skipped until it is.
     pub failure: Option<Arc<Failure>>,
     pub destroyed: bool,
+    /// Streams of the graphs that are launched on it, one for each of a graph's chains but the first.
+    pub chains: Vec<RawStream>,
 }
 
 impl Stream {
@@ -109,6 +113,7 @@ impl Stream {
             completed_at: 0.0,
             failure: None,
             destroyed: false,
+            chains: Vec::new(),
         }
     }
 
@@ -122,7 +127,7 @@ impl Stream {
         let head = self.queue.front().filter(|head| !self.busy && head.enqueued_at <= now)?;
         match &head.step {
             Step::Work(work) => Some((head, work)),
-            Step::Record(_) | Step::Wait(_) => None,
+            Step::Record(_) | Step::Wait(_) | Step::Begin(_) => None,
         }
     }
 
@@ -133,7 +138,9 @@ impl Stream {
             return Some(head.enqueued_at);
         }
         match &head.step {
-            Step::Wait(record) => due(record, handle, event_latency).filter(|&due| due > now),
+            Step::Wait(record) | Step::Begin(record) => {
+                due(record, handle, event_latency).filter(|&due| due > now)
+            }
             Step::Record(_) | Step::Work(_) => None,
         }
     }
@@ -157,14 +164,17 @@ impl Stream {
                 // A record is in one queue once, so nothing has set the outcome yet.
                 let _ = record.outcome.set(Outcome { at: now, failure: self.failure.clone() });
             }
-            Step::Wait(record) => {
+            Step::Wait(record) | Step::Begin(record) => {
                 if due(record, handle, event_latency).is_none_or(|due| due > horizon) {
                     return false;
                 }
+                let failed = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
+                let failed = failed.map(|failure| failure.error.clone());
+                if matches!(head.step, Step::Begin(_)) {
+                    self.failure = None;
+                }
                 // The failure reaches everything that comes after the event.
-                let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
-                if let Some(failure) = failure {
-                    let error = failure.error.clone();
+                if let Some(error) = failed {
                     self.fail(error);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::ptr;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
 use super::machine::{Job, Machine, Progress, Schedule};
 use super::model::Nanos;
@@ -11,6 +11,7 @@ use super::{Sim, bodies, fault};
 use crate::driver::{DriverResult, RawStream};
 use crate::memory::Way;
 use crate::unwind::{contain, drop_payload};
+use crate::unwritten;
 
 impl Sim {
     pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
@@ -160,7 +161,17 @@ impl Sim {
                 Ok(())
             }
             Action::Body(body) => {
-                bodies::run(body).map_err(|payload| fault::panicked(job.tag, message(payload)))
+                let found = Arc::new(OnceLock::new());
+                let noted = Arc::clone(&found);
+                let body = move || {
+                    body();
+                    if let Some(unwritten) = unwritten::take() {
+                        // Nobody else sets it.
+                        let _ = noted.set(unwritten);
+                    }
+                };
+                bodies::run(Box::new(body)).map_err(|payload| fault::panicked(job.tag, message(payload)))?;
+                found.get().map_or(Ok(()), |found| Err(fault::unwritten(job.tag, found.clone())))
             }
             Action::Host(function) => {
                 if let Err(payload) = bodies::run(function) {

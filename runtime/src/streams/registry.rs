@@ -265,6 +265,7 @@ pub(super) fn explain(registry: &Registry, error: DriverError, caller: Option<Ca
         (Some(Detail::HostBody(message)), Some(caller)) => {
             ErrorKind::HostBody { kernel: caller.what, message: message.clone() }
         }
+        (Some(Detail::Unwritten(unwritten)), Some(caller)) => unwritten.by(caller.what),
         (Some(&Detail::Race { writes, earlier, earlier_writes }), _) => ErrorKind::Race {
             earlier: Box::new(touch(earlier, earlier_writes)),
             later: Box::new(Touch { place, writes }),

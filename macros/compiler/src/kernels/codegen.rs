@@ -185,9 +185,7 @@ impl Generator<'_> {
             Some(_) => quote_spanned!(Span::mixed_site()=> #name.argument_size()),
             None => quote_spanned!(Span::mixed_site()=> ::core::mem::size_of_val(&#name)),
         });
-        let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
-            self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))
-        });
+        let accesses = self.accesses(kernel);
         let symbols = kernel.parameters.iter().filter(|parameter| parameter.symbol.is_some());
         let symbols =
             symbols.map(|Parameter { name, .. }| quote_spanned!(Span::mixed_site()=> #name.access()));
@@ -268,15 +266,37 @@ impl Generator<'_> {
             }
             _ => name.to_token_stream(),
         });
+        let body = quote_spanned! {Span::mixed_site()=>
+            move || {
+                #(#slices)*
+                #private::for_each(grid, |at| #host(at, #(#arguments),*));
+            }
+        };
+        let promises = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
+            let said = unraw(name);
+            let promises = matches!(kind, ParameterKind::Write(_));
+            promises.then(|| quote_spanned!(Span::mixed_site()=> #name.promise(#said)))
+        });
+        let promises: Vec<_> = promises.collect();
         // SAFETY of the generated blocks: the launch runs a body only while its arguments are lent to it.
-        quote_spanned! {Span::mixed_site()=>
-            let host = move |grid: #private::Grid| {
-                #private::host_body(move || {
-                    #(#slices)*
-                    #private::for_each(grid, |at| #host(at, #(#arguments),*));
-                })
-            };
-        }
+        let body = if promises.is_empty() {
+            quote_spanned!(Span::mixed_site()=> #private::host_body(#body))
+        } else {
+            let accesses = self.accesses(kernel);
+            quote_spanned! {Span::mixed_site()=>
+                let body = #body;
+                unsafe { #private::whole_body(grid, &[#(#promises),*], &[#(#accesses),*], body) }
+            }
+        };
+        quote_spanned!(Span::mixed_site()=> let host = move |grid: #private::Grid| { #body };)
+    }
+
+    /// What the kernel may touch.
+    fn accesses(&self, kernel: &Kernel) -> Vec<TokenStream> {
+        let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
+            self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))
+        });
+        accesses.collect()
     }
 
     /// What pipelines know of the kernels. They share one module, whose address is its identity.

@@ -36,7 +36,7 @@ impl blur {
         let y = ::thalweg::__private::WriteArg::view(y);
         let w = ::thalweg::__private::ReadArg::view(w);
         let host = move |grid: ::thalweg::__private::Grid| {
-            ::thalweg::__private::host_body(move || {
+            let body = move || {
                 let x: &[f32] = unsafe { x.slice() };
                 let y: &mut [f32] = unsafe { y.slice_mut() };
                 let w: &[f32] = unsafe { w.slice() };
@@ -44,7 +44,15 @@ impl blur {
                     grid,
                     |at| blur_on_host(at, p, x, &mut *y, w),
                 );
-            })
+            };
+            unsafe {
+                ::thalweg::__private::whole_body(
+                    grid,
+                    &[y.promise("y")],
+                    &[x.access(), y.access(), w.access()],
+                    body,
+                )
+            }
         };
         unsafe {
             launch

@@ -190,6 +190,111 @@ fn a_node_that_does_nothing_keeps_the_order() {
     rig.sync(stream).unwrap();
 }
 
+/// Three nodes after one, and one after them: three chains.
+fn fan(accesses: [&[Access]; 3]) -> Drawn {
+    let mut graph = Drawn::default();
+    let first = graph.node(0, &[], &[], || {});
+    let [a, b, c] = accesses.map(|accesses| graph.node(1, &[first], accesses, || {}));
+    graph.node(2, &[a, b, c], &[], || {});
+    graph
+}
+
+/// What is known of each launch is as much as of the first, however many the host has not waited for.
+#[test]
+fn launches_one_after_another_share_their_chains() {
+    let rig = Rig::new();
+    let memory = [rig.device(8), rig.device(8), rig.device(8)];
+    let accesses = memory.map(|memory| [write(memory, 8)]);
+    let streams = [rig.stream(), rig.stream()];
+    let known = || {
+        let machine = rig.sim.machine();
+        (machine.order.lanes(), machine.streams.iter().count())
+    };
+    for launch in 0..100 {
+        for (index, &stream) in streams.iter().enumerate() {
+            let none: [&[Access]; 3] = [&[]; 3];
+            let graph = fan(if index == 0 { accesses.each_ref().map(|one| &one[..]) } else { none });
+            graph.launch(&rig, stream).unwrap();
+        }
+        // Each of the streams, and two chains besides its own.
+        assert_eq!(known(), (6, 6), "launch {launch}");
+    }
+    streams.iter().for_each(|&stream| rig.sync(stream).unwrap());
+    for stream in streams {
+        // SAFETY: see `Rig`.
+        unsafe { rig.sim.destroy_stream(stream).unwrap() };
+    }
+    assert_eq!(rig.sim.machine().streams.iter().count(), 0);
+}
+
+/// A chain that is used again is not what it was: whoever has waited for the launch before knows nothing of this one, and two streams'
+/// chains are nothing to each other.
+#[test]
+fn shared_chains_hide_no_race() {
+    for node in 0..3 {
+        let rig = Rig::new();
+        let (one, two, event, x) = (rig.stream(), rig.stream(), rig.event(), rig.device(8));
+        let access = [write(x, 8)];
+        let mut accesses: [&[Access]; 3] = [&[]; 3];
+        accesses[node] = &access;
+        fan(accesses).launch(&rig, one).unwrap();
+        rig.record(event, one);
+        fan(accesses).launch(&rig, one).unwrap();
+        rig.wait(two, event);
+        rig.kernel(two, tag(7, 0), &[read(x, 8)]);
+        let error = rig.sync(two).unwrap_err();
+        assert_eq!((&*error.name, error.tag), ("RACE", Some((7, 0))), "{node}");
+        rig.sync(one).unwrap();
+        rig.record(event, one);
+        rig.wait(two, event);
+        rig.kernel(two, tag(8, 0), &[write(x, 8)]);
+        rig.sync(two).unwrap();
+        fan(accesses).launch(&rig, two).unwrap();
+        fan(accesses).launch(&rig, one).unwrap();
+        rig.sync(two).unwrap();
+        assert_eq!(rig.sync(one).unwrap_err().name, "RACE", "{node}");
+    }
+}
+
+/// What went wrong in a chain was the launch's, and is over when the stream has said so.
+#[test]
+fn a_chain_that_has_failed_works_again() {
+    for seed in 0..20 {
+        let rig = Rig::with(Spec::h200().adversarial(seed));
+        let (stream, log) = (rig.stream(), Log::default());
+        let forked = |failing: Option<usize>| {
+            let mut graph = Drawn::default();
+            for index in 0..3 {
+                let note = log.note(index as u32);
+                let fails = failing == Some(index);
+                graph.node(index as u32, &[], &[], move || {
+                    assert!(!fails, "as the test wants");
+                    note();
+                });
+            }
+            graph
+        };
+        for failing in 0..3 {
+            forked(None).launch(&rig, stream).unwrap();
+            forked(Some(failing)).launch(&rig, stream).unwrap();
+            // It comes after what has failed, on every chain.
+            forked(None).launch(&rig, stream).unwrap();
+            let error = rig.sync(stream).unwrap_err();
+            assert_eq!(error.tag, Some((failing as u32, 0)));
+            let mut noted = log.taken();
+            assert!(noted.len() >= 3 && noted.len() <= 5, "{noted:?}");
+            noted.truncate(3);
+            noted.sort_unstable();
+            assert_eq!(noted, [0, 1, 2]);
+            forked(None).launch(&rig, stream).unwrap();
+            rig.sync(stream).unwrap();
+            let mut noted = log.taken();
+            noted.sort_unstable();
+            assert_eq!(noted, [0, 1, 2]);
+        }
+    }
+}
+
 /// Random graphs, against reachability by their edges: a race is reported exactly if two nodes that access the same
 /// bytes, one of them writing, are not connected.
 #[test]

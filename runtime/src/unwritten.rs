@@ -1,0 +1,281 @@
+//! What `Out<[T]>` promises, held to on the simulated device: a kernel writes every element.
+//!
+//! A host body writes through plain slices, which tell nobody. So before it is called, what it promises to write is
+//! filled with a pattern that no kernel can know; an element that still has it afterwards was not written, or was written
+//! with just these bytes. Of the latter there is one in 2^32 of four bytes. So the body is called again, with another
+//! pattern each time, until nobody but a kernel that does not write an element can have left it alone so often: 64 bits
+//! of it. What that does to memory is undone. As few as that are called again where nothing is wrong: elements of less than
+//! four bytes, which any kernel writes with the pattern's now and then, are looked at only where several in a row have it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::driver::{Access, HostBody};
+use crate::error::ErrorKind;
+use crate::kernel::Grid;
+use crate::sim::mixed;
+use crate::unwind::drop_payload;
+
+/// A pattern's bytes. They follow each other over and over.
+const WORD: usize = size_of::<u64>();
+
+/// Of so many bytes with the pattern it is asked whether they were written.
+const SUSPICIOUS: usize = size_of::<u32>();
+
+/// Memory that a kernel has promised to write all of.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct Promise {
+    parameter: &'static str,
+    access: Access,
+    /// In bytes.
+    element: usize,
+}
+
+impl Promise {
+    pub(crate) fn new(parameter: &'static str, access: Access, element: usize) -> Self {
+        Self { parameter, access, element }
+    }
+}
+
+/// A promise that was not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unwritten {
+    parameter: &'static str,
+    elements: usize,
+    unwritten: usize,
+    first: usize,
+    grid: Grid,
+}
+
+impl Unwritten {
+    fn new(promise: &Promise, ranges: &[Range<usize>], grid: Grid) -> Option<Self> {
+        let Promise { parameter, access, element } = *promise;
+        let unwritten = ranges.iter().map(ExactSizeIterator::len).sum();
+        Some(Self {
+            parameter,
+            elements: access.bytes / element,
+            unwritten,
+            first: ranges.first()?.start,
+            grid,
+        })
+    }
+
+    /// The error of a launch of this kernel.
+    pub(crate) fn by(&self, kernel: &'static str) -> ErrorKind {
+        let &Self {
+            parameter,
+            elements,
+            unwritten,
+            first,
+            grid: Grid { grid_dim: grid, block_dim: block, .. },
+        } = self;
+        ErrorKind::Unwritten {
+            kernel,
+            parameter,
+            elements,
+            unwritten,
+            first,
+            grid,
+            block,
+            enough: self.enough(),
+        }
+    }
+
+    /// The blocks along x that would do, if it looks as if each one had written its part and there were too few.
+    fn enough(&self) -> Option<u32> {
+        let Self { elements, unwritten, first, grid: Grid { grid_dim, block_dim, .. }, .. } = *self;
+        let [blocks, 1, 1] = grid_dim else { return None };
+        let threads = block_dim.iter().map(|&threads| threads as usize).product::<usize>();
+        if first + unwritten != elements || first == 0 || first % blocks as usize != 0 {
+            return None;
+        }
+        // One a block, or as many for each of its threads.
+        let each = first / blocks as usize;
+        let is_likely = each == 1 || each.is_multiple_of(threads);
+        is_likely.then(|| u32::try_from(elements.div_ceil(each)).ok()).flatten()
+    }
+}
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { parameter, elements, unwritten, first, .. } = self;
+        write!(
+            f,
+            "{unwritten} of {elements} elements of `{parameter}` were not written, the first is {first}"
+        )
+    }
+}
+
+thread_local! {
+    /// What the host body found that this thread has called.
+    static FOUND: Cell<Option<Unwritten>> = const { Cell::new(None) };
+}
+
+/// What the host body that this thread has just called has not written.
+pub(crate) fn take() -> Option<Unwritten> {
+    FOUND.take()
+}
+
+/// Boxes what a launch does on the simulated device, of a kernel that promises to write all of `promises`. `accesses`: what it may
+/// touch, these included.
+///
+/// # Safety
+/// On the simulated device only: the body is called while it executes the launch that all of them were made for. `body` may
+/// be called more than once, and stays within `accesses`.
+#[doc(hidden)]
+pub unsafe fn whole_body(
+    grid: Grid,
+    promises: &[Promise],
+    accesses: &[Access],
+    body: impl Fn() + Send + 'static,
+) -> HostBody {
+    let of_something = |promise: &&Promise| promise.access.bytes > 0;
+    let promises: Vec<Promise> = promises.iter().filter(of_something).copied().collect();
+    let written = accesses.iter().filter(|access| access.write && access.bytes > 0);
+    let written: Vec<Access> = written.copied().collect();
+    Box::new(move || {
+        // SAFETY: the caller's promise.
+        let found = unsafe { call(&promises, &written, &body) };
+        let mut found = promises.iter().zip(&found);
+        FOUND.set(found.find_map(|(promise, ranges)| Unwritten::new(promise, ranges, grid)));
+    })
+}
+
+/// Calls the body, and gives for each promise the elements that it has not written.
+///
+/// # Safety
+/// As [`whole_body`].
+unsafe fn call(promises: &[Promise], written: &[Access], body: &impl Fn()) -> Vec<Vec<Range<usize>>> {
+    // SAFETY: the caller's promise, for all that follow. The slices are gone before the body is called.
+    let matching =
+        |promise: &Promise, pattern| unsafe { matching(bytes(promise.access), promise.element, pattern) };
+    let fill = |pattern: u64| {
+        for promise in promises {
+            // SAFETY: as above.
+            poison(unsafe { bytes(promise.access) }, pattern);
+        }
+    };
+    let first = pattern();
+    fill(first);
+    body();
+    let is_suspicious = |promise: &Promise| {
+        // SAFETY: as above.
+        may_have(unsafe { bytes(promise.access) }, first)
+    };
+    let mut found: Vec<Vec<Range<usize>>> = promises
+        .iter()
+        .map(|promise| if is_suspicious(promise) { matching(promise, first) } else { Vec::new() })
+        .collect();
+    for (ranges, promise) in found.iter_mut().zip(promises) {
+        ranges.retain(|range| range.len() * promise.element >= SUSPICIOUS);
+    }
+    if found.iter().all(Vec::is_empty) {
+        return found;
+    }
+    let copied = |access: &Access| {
+        // SAFETY: as above.
+        unsafe { bytes(*access) }.to_vec()
+    };
+    let result: Vec<Vec<u8>> = written.iter().map(copied).collect();
+    let mut round = 1;
+    while found
+        .iter()
+        .zip(promises)
+        .any(|(ranges, promise)| !ranges.is_empty() && round * promise.element < WORD)
+    {
+        round += 1;
+        let again = pattern();
+        fill(again);
+        let called = catch_unwind(AssertUnwindSafe(body));
+        for (ranges, promise) in found.iter_mut().zip(promises) {
+            *ranges = match &called {
+                Ok(()) => common(ranges, &matching(promise, again)),
+                // Which it may where it finds what it has left itself. Nothing is known then.
+                Err(_) => Vec::new(),
+            };
+        }
+        for (access, result) in written.iter().zip(&result) {
+            // SAFETY: as above.
+            unsafe { bytes(*access) }.copy_from_slice(result);
+        }
+        if let Err(payload) = called {
+            drop_payload(payload);
+        }
+    }
+    found
+}
+
+/// # Safety
+/// As [`whole_body`], and no other slice of the memory is in use.
+unsafe fn bytes<'a>(access: Access) -> &'a mut [u8] {
+    // SAFETY: the caller's promise: the access is one of a launch that the simulated device executes, and was checked to lie in
+    // one live, initialised allocation when it was enqueued.
+    unsafe { std::slice::from_raw_parts_mut(access.ptr.host(), access.bytes) }
+}
+
+/// One that there was none of before.
+fn pattern() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    mixed(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn poison(bytes: &mut [u8], pattern: u64) {
+    let pattern = pattern.to_ne_bytes();
+    let (words, rest) = bytes.as_chunks_mut::<WORD>();
+    words.fill(pattern);
+    rest.copy_from_slice(&pattern[..rest.len()]);
+}
+
+/// Whether four bytes in a row have the pattern, at a multiple of four. It is one pass, and most often all that is asked.
+fn may_have(bytes: &[u8], pattern: u64) -> bool {
+    const PIECE: usize = 1 << 12;
+    let halves = |word: u64| (word as u32 == 0) | (word >> 32 == 0);
+    let half = pattern.to_ne_bytes();
+    bytes.chunks(PIECE).any(|piece| {
+        let (words, rest) = piece.as_chunks::<WORD>();
+        let words = words.iter().fold(false, |any, word| any | halves(u64::from_ne_bytes(*word) ^ pattern));
+        words || (rest.len() >= SUSPICIOUS && rest[..SUSPICIOUS] == half[..SUSPICIOUS])
+    })
+}
+
+/// The elements that have the pattern, in runs.
+fn matching(bytes: &[u8], element: usize, pattern: u64) -> Vec<Range<usize>> {
+    let pattern = pattern.to_ne_bytes();
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (index, value) in bytes.chunks_exact(element).enumerate() {
+        let at = index * element;
+        if value.iter().enumerate().all(|(byte, &value)| value == pattern[(at + byte) % WORD]) {
+            match runs.last_mut().filter(|run| run.end == index) {
+                Some(run) => run.end += 1,
+                None => runs.push(index..index + 1),
+            }
+        }
+    }
+    runs
+}
+
+/// What is in both.
+fn common(one: &[Range<usize>], other: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut both = Vec::new();
+    let mut other = other.iter().peekable();
+    for range in one {
+        while let Some(next) = other.peek() {
+            let (start, end) = (range.start.max(next.start), range.end.min(next.end));
+            if start < end {
+                both.push(start..end);
+            }
+            if next.end > range.end {
+                break;
+            }
+            other.next();
+        }
+    }
+    both
+}
+
+#[cfg(test)]
+mod tests;
