@@ -64,6 +64,7 @@ fn stubs_of_unsound_declarations_take_anything() {
 #[test]
 fn accepts_what_fits() {
     let source = r#"
+        #include <params.h>
         extern "C" {
         __global__ void numbers(char a, char b, size_t c, unsigned long long d, long long e, bool f, __half g) {}
         __global__ void structs(Params p, const Params* q, Real r, float4 v, const float4* w, void* x) {}
@@ -226,7 +227,7 @@ fn parameter_count() {
     );
     assert_declared(
         "safe fn k(x: &[f32]);",
-        "extern \"C\" __global__ void k(const unsigned char* in, size_t, Params p, void* self);",
+        "struct Params; extern \"C\" __global__ void k(const unsigned char* in, size_t, Params p, void* self);",
         &["[TW0404]: kernel `k` does not match k.cu: it has 1 parameter, but the source has 4\n\
            note: k.cu:1\n\
            help: declare it `safe fn k(r#in: &[u8], argument_2: usize, p: Params, argument_4: &mut [u8])`"],
@@ -241,7 +242,7 @@ fn parameter_types() {
         ("n: u32", "size_t n", "u32", "size_t", "usize"),
         ("n: u32", "char n", "u32", "char", "i8"),
         ("n: f32", "double n", "f32", "double", "f64"),
-        ("n: f32", "float4 n", "f32", "float4", "float4"),
+        ("n: f32", "float4 n", "f32", "float4", "[f32; 4]"),
         ("n: f32", "const float* n", "f32", "const float*", "&[f32]"),
         ("n: f32", "float* n", "f32", "float*", "&mut [f32]"),
         ("n: Params", "const Params* n", "Params", "const Params*", "&[Params]"),
@@ -256,7 +257,7 @@ fn parameter_types() {
     for (here, there, here_type, there_type, help) in cases {
         assert_declared(
             &format!("safe fn k({here});"),
-            &format!("extern \"C\" __global__ void k(\n{there});"),
+            &format!("struct Params; extern \"C\" __global__ void k(\n{there});"),
             &[&format!(
                 "[TW0405]: kernel `k` does not match k.cu: parameter 1 is `{here_type}`, but the source has \
                  `{there_type}`\nnote: k.cu:2\nhelp: declare it `{help}`"
@@ -281,7 +282,7 @@ fn parameter_constness() {
     );
     assert_declared(
         "safe fn k(x: Out<[Params]>);",
-        "extern \"C\" __global__ void k(const Params* x);",
+        "struct Params; extern \"C\" __global__ void k(const Params* x);",
         &["[TW0406]: kernel `k` does not match k.cu: parameter 1 is `Out<[Params]>`, but the source has \
            `const Params*`\nnote: k.cu:1\nhelp: declare it `&[Params]`"],
     );

@@ -187,6 +187,7 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
     let place = |path: String| Found { parts: absolute(&folder, &path), path, highest: usize::MAX };
     let mut found = vec![place(file.value())];
     let mut missing = Vec::new();
+    let mut is_whole = true;
     let mut find = |include: &Include<'_>| {
         let &Include { from, path, quoted, .. } = include;
         let own = quoted.then(|| {
@@ -225,6 +226,7 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
                 }
             }
         }
+        is_whole &= toolkit::may_have(path);
         let is_lost = include.needed && quoted && !toolkit::may_have(path);
         if is_lost && !missing.iter().any(|other| other == path) {
             missing.push(path.to_owned());
@@ -237,7 +239,15 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
     let folders = arguments.include.iter().map(|folder| absolute(&files.folder(folder), &folder.value()));
     let tree = tree(&found, folders.collect(), at);
     let files = found.into_iter().map(|found| found.path).collect();
-    Cuda { declarations: Declarations::of(unit), files, tree }
+    let mut declarations = Declarations::of(unit);
+    declarations.is_whole &= is_whole && !options.iter().any(|option| includes(option));
+    Cuda { declarations, files, tree }
+}
+
+/// Whether an option of NVRTC's names a file that comes before the source.
+fn includes(option: &str) -> bool {
+    let option = option.trim_start().trim_start_matches('-');
+    option.starts_with("include") || option.starts_with("pre-include")
 }
 
 /// A file that is included is in no folder that is looked in.
