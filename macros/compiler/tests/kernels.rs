@@ -5,8 +5,8 @@
 mod declared;
 
 use declared::{
-    assert_declared, assert_errors, assert_expansion, declare, errors_and_rest, expand_with, formatted,
-    tokens,
+    assert_declared, assert_errors, assert_expansion, declare, dense, errors_and_rest, expand_with,
+    formatted, tokens,
 };
 use proc_macro2::TokenTree;
 use thalweg_compiler::kernels::{LitStr, expand};
@@ -277,7 +277,8 @@ fn parameter_constness() {
             "[TW0406]: kernel `saxpy` does not match k.cu: parameter 4 is `&[f32]`, but the source has `float*`\n\
              note: k.cu:4\n\
              note: the kernel may write through it\n\
-             help: write `const float*` in the source, or declare it `&mut [f32]`",
+             help: write `const float*` in the source, declare it `&mut [f32]`, or, if the kernel only reads, \
+             `#[reads] y: &[f32]`",
         ],
     );
     assert_declared(
@@ -448,7 +449,9 @@ fn declarations() {
         ("#[inline] safe fn k();", &[unknown]),
         (
             "safe fn k(#[cfg(a)] n: u32);",
-            &["[TW0412]: unknown attribute `cfg`\nnote: a parameter takes `symbol` alone\nhelp: remove it"],
+            &[
+                "[TW0412]: unknown attribute `cfg`\nnote: a parameter takes `symbol` and `reads`\nhelp: remove it",
+            ],
         ),
         (
             "#[host] safe fn k();",
@@ -497,5 +500,85 @@ fn types_from_macro_rules_are_seen_through() {
         &["[TW0405]: kernel `saxpy` does not match k.cu: parameter 2 is `f64`, but the source has `float`\n\
            note: k.cu:4\n\
            help: declare it `f32`"],
+    );
+}
+
+#[test]
+fn a_pointer_that_is_not_const_may_be_promised_to_be_read_only() {
+    let source = "extern \"C\" __global__ void add(unsigned n, float* x, const float* y, float* z);";
+    let declared = |x: &str, y: &str, z: &str| format!("safe fn add(n: u32, {x}, {y}, {z});");
+    let right = declared("#[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>");
+    assert_declared(&right, source, &[]);
+    // To pipelines and to the host body it is a slice that is read.
+    let plain = declared("x: &[f32]", "y: &[f32]", "z: Out<[f32]>");
+    let launch = |declaration: &str, source: &str| {
+        let text = dense(declare(declaration, source));
+        text[text.find("pubfnlaunch").expect("a launch")..].to_owned()
+    };
+    assert_eq!(launch(&right, source), launch(&plain, &source.replace("float* x", "const float* x")));
+    for (declaration, expected) in [
+        (
+            declared("x: &[f32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0406]: kernel `add` does not match k.cu: parameter 2 is `&[f32]`, but the source has `float*`\n\
+             note: k.cu:1\n\
+             note: the kernel may write through it\n\
+             help: write `const float*` in the source, declare it `&mut [f32]`, or, if the kernel only reads, \
+             `#[reads] x: &[f32]`",
+        ),
+        (
+            declared("#[reads] x: &[f32]", "#[reads] y: &[f32]", "z: Out<[f32]>"),
+            "[TW0406]: kernel `add` does not match k.cu: parameter 3 is `&[f32]`, but the source has `const float*`\n\
+             note: k.cu:1\n\
+             note: `#[reads]` is for pointers that are not `const`: here it would promise what is checked\n\
+             help: remove `#[reads]`",
+        ),
+        (
+            declared("#[reads] x: &[u32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0405]: kernel `add` does not match k.cu: parameter 2 is `&[u32]`, but the source has `float*`\n\
+             note: k.cu:1\n\
+             help: declare it `&mut [f32]`",
+        ),
+        (
+            declared("#[reads] x: &[f32]", "y: &[f32]", "#[reads] z: Out<[f32]>"),
+            "[TW0412]: parameter `z` is written, and cannot be `#[reads]`\n\
+             note: it promises that the kernel does not write through the pointer\n\
+             help: declare it `&[T]`",
+        ),
+        (
+            declared("#[reads(all)] x: &[f32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0412]: `#[reads]` takes nothing\n\
+             note: it promises that the kernel does not write through the pointer\n\
+             help: write `#[reads]`",
+        ),
+        (
+            declared("#[reads] #[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0412]: parameter `x` has `#[reads]` twice\nhelp: remove one of them",
+        ),
+        (
+            declared("#[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>, #[reads] #[symbol] w: &[f32]"),
+            "[TW0412]: `#[reads]` has no use beside `#[symbol]`\n\
+             note: kernels only read what stands for a symbol\n\
+             help: remove `#[reads]`",
+        ),
+        (
+            "safe fn add(n: u32, #[reads] x: &[f32], y: &[f32]);".to_owned(),
+            "[TW0404]: kernel `add` does not match k.cu: it has 3 parameters, but the source has 4\n\
+             note: k.cu:1\n\
+             help: declare it `safe fn add(n: u32, #[reads] x: &[f32], y: &[f32], z: &mut [f32])`",
+        ),
+    ] {
+        assert_declared(&declaration, source, &[expected]);
+    }
+    // One of two versions is `const`.
+    let versions = "#if A\nextern \"C\" __global__ void k(float* x) {}\n#else\n\
+                    extern \"C\" __global__ void k(const float* x) {}\n#endif";
+    assert_declared("safe fn k(#[reads] x: &[f32]);", versions, &[]);
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(\n.param .u64 k_param_0\n)\n{\nret;\n}\n";
+    let block = "unsafe extern \"CUDA\" { safe fn k(#[reads] x: &[f32]); }";
+    assert_errors(
+        expand_with("\"k.ptx\"", block, ptx),
+        &["[TW0412]: `#[reads]` has no use for a source that is compiled\n\
+           note: it does not say which of its pointers are `const`\n\
+           help: remove it"],
     );
 }

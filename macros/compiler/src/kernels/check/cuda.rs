@@ -295,10 +295,9 @@ impl Cuda {
     /// The declaration that fits a prototype: `fn saxpy(n: u32, x: &[f32])`.
     fn signature(&self, prototype: &Prototype, kernel: &Kernel) -> String {
         // The source cannot tell whether a kernel reads what it writes; the declaration may have said so.
-        let is_out = |name: &str| {
-            let mut declared = kernel.parameters.iter();
-            declared.any(|p| unraw(&p.name) == name && matches!(p.kind, ParameterKind::Write(_)))
-        };
+        let declared = |name: &str| kernel.parameters.iter().find(|p| unraw(&p.name) == name);
+        let is_out = |name: &str| declared(name).is_some_and(|p| matches!(p.kind, ParameterKind::Write(_)));
+        let is_read = |name: &str| declared(name).is_some_and(|p| p.reads.is_some());
         let first = self.ways(prototype).into_iter().next().unwrap_or_default();
         let parameters = prototype.parameters.iter().zip(first).enumerate().map(|(at, (parameter, ty))| {
             let mut ty = ty.rust();
@@ -307,8 +306,15 @@ impl Cuda {
             {
                 ty = format!("Out<{slice}>");
             }
+            let mut reads = "";
+            if let (Some(name), Some(slice)) = (&parameter.name, ty.strip_prefix("&mut "))
+                && is_read(name)
+            {
+                ty = format!("&{slice}");
+                reads = "#[reads] ";
+            }
             match &parameter.name {
-                Some(name) if syn::parse_str::<Ident>(name).is_ok() => format!("{name}: {ty}"),
+                Some(name) if syn::parse_str::<Ident>(name).is_ok() => format!("{reads}{name}: {ty}"),
                 Some(name) if syn::parse_str::<Ident>(&format!("r#{name}")).is_ok() => {
                     format!("r#{name}: {ty}")
                 }

@@ -66,13 +66,23 @@ pub(super) fn mismatch(here: &Parameter, there: &Resolved) -> Option<Mismatch> {
     }
     let element = text(element);
     match (&here.kind, constant) {
+        (ParameterKind::Read(_), false) if here.reads.is_some() => None,
         (ParameterKind::Read(_), false) => Some(Mismatch {
             code: "TW0406",
             why: Some("the kernel may write through it".to_owned()),
             help: format!(
-                "write `const {}*` in the source, or declare it `&mut [{element}]`",
-                pointee.base.text
+                "write `const {}*` in the source, declare it `&mut [{element}]`, or, if the kernel only reads, \
+                 `#[reads] {}: &[{element}]`",
+                pointee.base.text, here.name
             ),
+        }),
+        (ParameterKind::Read(_), true) if here.reads.is_some() => Some(Mismatch {
+            code: "TW0406",
+            why: Some(
+                "`#[reads]` is for pointers that are not `const`: here it would promise what is checked"
+                    .to_owned(),
+            ),
+            help: "remove `#[reads]`".to_owned(),
         }),
         (ParameterKind::ReadWrite(_) | ParameterKind::Write(_), true) => {
             Some(Mismatch { code: "TW0406", why: None, help: declare(format!("&[{element}]")) })
