@@ -75,7 +75,7 @@ impl Kind {
 
 /// A source that was read.
 pub(super) enum Source {
-    Cuda(Cuda),
+    Cuda(Box<Cuda>),
     /// PTX or a cubin.
     Image(Image),
     /// The driver knows what is in it.
@@ -134,7 +134,7 @@ pub(super) fn read(arguments: &Arguments, files: &dyn Files, errors: &mut Errors
     }
     let text = || String::from_utf8_lossy(&bytes);
     let source = match kind {
-        Kind::Cuda => Source::Cuda(cuda(arguments, file, &text(), files, errors)),
+        Kind::Cuda => Source::Cuda(Box::new(cuda(arguments, file, &text(), files, errors))),
         Kind::Ptx => Source::Image(ptx::read(&text())),
         Kind::Fatbin => Source::Fatbin,
         Kind::Cubin => match cubin::read(&bytes) {
