@@ -46,6 +46,39 @@ pub const fn same_layout<T>(size: usize, align: Option<usize>, here: &str, there
     }
 }
 
+/// Like [`same_layout`], where the source has several types, of which one must fit: sizes and alignments.
+#[track_caller]
+pub const fn same_layout_as_one<T>(layouts: &[(usize, Option<usize>)], here: &str, there: &str, place: &str) {
+    let (own_size, own_align) = (size_of::<T>(), align_of::<T>());
+    let mut at = 0;
+    while at < layouts.len() {
+        let (size, align) = layouts[at];
+        let is_aligned = match align {
+            Some(align) => align == own_align,
+            None => true,
+        };
+        if size == own_size && is_aligned {
+            return;
+        }
+        at += 1;
+    }
+    let fact =
+        Message::new().text(here).text(" has ").bytes(own_size).text(", aligned to ").number(own_align);
+    let mut fact = fact.text(", but by the branches of its `#if`s ").text(there).text(" has ");
+    let mut at = 0;
+    while at < layouts.len() {
+        let (size, align) = layouts[at];
+        fact = fact.text(if at > 0 { " or " } else { "" }).number(size);
+        if let Some(align) = align {
+            fact = fact.text(", aligned to ").number(align);
+        }
+        at += 1;
+    }
+    fact.text(place)
+        .text("\nhelp: give it the fields of one branch, in their order, and `#[repr(C)]`")
+        .stop();
+}
+
 /// A text that is put together while the crate is compiled. What does not fit is left out.
 struct Message {
     bytes: [u8; 2048],
@@ -90,7 +123,7 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use super::same_layout;
+    use super::{same_layout, same_layout_as_one};
 
     #[track_caller]
     fn assert_stops(check: impl FnOnce() + std::panic::UnwindSafe, expected: &str) {
@@ -115,6 +148,20 @@ mod tests {
         assert_stops(
             || same_layout::<u64>(8, Some(4), "`T`", "`U` of k.cu", ""),
             "is aligned to 8 bytes, but `U` of k.cu to 4\nhelp: write `#[repr(C)]`, and give it no field that is aligned to more",
+        );
+    }
+
+    #[test]
+    fn one_of_several_is_enough() {
+        let layouts = [(4, Some(4)), (8, Some(8))];
+        same_layout_as_one::<f32>(&layouts, "`T`", "`U` of k.cu", "");
+        same_layout_as_one::<f64>(&layouts, "`T`", "`U` of k.cu", "");
+        same_layout_as_one::<[f32; 2]>(&[(8, None), (4, Some(2))], "`T`", "`U` of k.cu", "");
+        assert_stops(
+            || same_layout_as_one::<[f32; 2]>(&layouts, "`T`", "`U` of k.cu", "\nnote: k.cu:1"),
+            "has 8 bytes, aligned to 4, but by the branches of its `#if`s `U` of k.cu has 4, aligned to 4 or 8, \
+             aligned to 8\nnote: k.cu:1\n\
+             help: give it the fields of one branch, in their order, and `#[repr(C)]`",
         );
     }
 

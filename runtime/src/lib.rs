@@ -177,6 +177,7 @@ pub const GIB: usize = 1 << 30;
 /// | on a parameter `&[T]` | meaning |
 /// | --- | --- |
 /// | `#[symbol]` `#[symbol("name")]` | no parameter in the source but a `__constant__` or `__device__` variable; launches pass a `resident`, whose bytes are copied there once a run |
+/// | `#[reads]` | a `T*` in the source, through which the kernel only reads: part of what `unsafe` promises |
 ///
 /// `unsafe` means: the signatures are true, and each kernel touches nothing outside its slices if its conditions hold.
 ///

@@ -5,8 +5,8 @@
 mod declared;
 
 use declared::{
-    assert_declared, assert_errors, assert_expansion, declare, errors_and_rest, expand_with, formatted,
-    tokens,
+    assert_declared, assert_errors, assert_expansion, declare, dense, errors_and_rest, expand_with,
+    formatted, tokens,
 };
 use proc_macro2::TokenTree;
 use thalweg_compiler::kernels::{LitStr, expand};
@@ -64,6 +64,7 @@ fn stubs_of_unsound_declarations_take_anything() {
 #[test]
 fn accepts_what_fits() {
     let source = r#"
+        #include <params.h>
         extern "C" {
         __global__ void numbers(char a, char b, size_t c, unsigned long long d, long long e, bool f, __half g) {}
         __global__ void structs(Params p, const Params* q, Real r, float4 v, const float4* w, void* x) {}
@@ -226,7 +227,7 @@ fn parameter_count() {
     );
     assert_declared(
         "safe fn k(x: &[f32]);",
-        "extern \"C\" __global__ void k(const unsigned char* in, size_t, Params p, void* self);",
+        "struct Params; extern \"C\" __global__ void k(const unsigned char* in, size_t, Params p, void* self);",
         &["[TW0404]: kernel `k` does not match k.cu: it has 1 parameter, but the source has 4\n\
            note: k.cu:1\n\
            help: declare it `safe fn k(r#in: &[u8], argument_2: usize, p: Params, argument_4: &mut [u8])`"],
@@ -241,7 +242,7 @@ fn parameter_types() {
         ("n: u32", "size_t n", "u32", "size_t", "usize"),
         ("n: u32", "char n", "u32", "char", "i8"),
         ("n: f32", "double n", "f32", "double", "f64"),
-        ("n: f32", "float4 n", "f32", "float4", "float4"),
+        ("n: f32", "float4 n", "f32", "float4", "[f32; 4]"),
         ("n: f32", "const float* n", "f32", "const float*", "&[f32]"),
         ("n: f32", "float* n", "f32", "float*", "&mut [f32]"),
         ("n: Params", "const Params* n", "Params", "const Params*", "&[Params]"),
@@ -256,7 +257,7 @@ fn parameter_types() {
     for (here, there, here_type, there_type, help) in cases {
         assert_declared(
             &format!("safe fn k({here});"),
-            &format!("extern \"C\" __global__ void k(\n{there});"),
+            &format!("struct Params; extern \"C\" __global__ void k(\n{there});"),
             &[&format!(
                 "[TW0405]: kernel `k` does not match k.cu: parameter 1 is `{here_type}`, but the source has \
                  `{there_type}`\nnote: k.cu:2\nhelp: declare it `{help}`"
@@ -276,12 +277,13 @@ fn parameter_constness() {
             "[TW0406]: kernel `saxpy` does not match k.cu: parameter 4 is `&[f32]`, but the source has `float*`\n\
              note: k.cu:4\n\
              note: the kernel may write through it\n\
-             help: write `const float*` in the source, or declare it `&mut [f32]`",
+             help: write `const float*` in the source, declare it `&mut [f32]`, or, if the kernel only reads, \
+             `#[reads] y: &[f32]`",
         ],
     );
     assert_declared(
         "safe fn k(x: Out<[Params]>);",
-        "extern \"C\" __global__ void k(const Params* x);",
+        "struct Params; extern \"C\" __global__ void k(const Params* x);",
         &["[TW0406]: kernel `k` does not match k.cu: parameter 1 is `Out<[Params]>`, but the source has \
            `const Params*`\nnote: k.cu:1\nhelp: declare it `&[Params]`"],
     );
@@ -447,7 +449,9 @@ fn declarations() {
         ("#[inline] safe fn k();", &[unknown]),
         (
             "safe fn k(#[cfg(a)] n: u32);",
-            &["[TW0412]: unknown attribute `cfg`\nnote: a parameter takes `symbol` alone\nhelp: remove it"],
+            &[
+                "[TW0412]: unknown attribute `cfg`\nnote: a parameter takes `symbol` and `reads`\nhelp: remove it",
+            ],
         ),
         (
             "#[host] safe fn k();",
@@ -496,5 +500,85 @@ fn types_from_macro_rules_are_seen_through() {
         &["[TW0405]: kernel `saxpy` does not match k.cu: parameter 2 is `f64`, but the source has `float`\n\
            note: k.cu:4\n\
            help: declare it `f32`"],
+    );
+}
+
+#[test]
+fn a_pointer_that_is_not_const_may_be_promised_to_be_read_only() {
+    let source = "extern \"C\" __global__ void add(unsigned n, float* x, const float* y, float* z);";
+    let declared = |x: &str, y: &str, z: &str| format!("safe fn add(n: u32, {x}, {y}, {z});");
+    let right = declared("#[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>");
+    assert_declared(&right, source, &[]);
+    // To pipelines and to the host body it is a slice that is read.
+    let plain = declared("x: &[f32]", "y: &[f32]", "z: Out<[f32]>");
+    let launch = |declaration: &str, source: &str| {
+        let text = dense(declare(declaration, source));
+        text[text.find("pubfnlaunch").expect("a launch")..].to_owned()
+    };
+    assert_eq!(launch(&right, source), launch(&plain, &source.replace("float* x", "const float* x")));
+    for (declaration, expected) in [
+        (
+            declared("x: &[f32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0406]: kernel `add` does not match k.cu: parameter 2 is `&[f32]`, but the source has `float*`\n\
+             note: k.cu:1\n\
+             note: the kernel may write through it\n\
+             help: write `const float*` in the source, declare it `&mut [f32]`, or, if the kernel only reads, \
+             `#[reads] x: &[f32]`",
+        ),
+        (
+            declared("#[reads] x: &[f32]", "#[reads] y: &[f32]", "z: Out<[f32]>"),
+            "[TW0406]: kernel `add` does not match k.cu: parameter 3 is `&[f32]`, but the source has `const float*`\n\
+             note: k.cu:1\n\
+             note: `#[reads]` is for pointers that are not `const`: here it would promise what is checked\n\
+             help: remove `#[reads]`",
+        ),
+        (
+            declared("#[reads] x: &[u32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0405]: kernel `add` does not match k.cu: parameter 2 is `&[u32]`, but the source has `float*`\n\
+             note: k.cu:1\n\
+             help: declare it `&mut [f32]`",
+        ),
+        (
+            declared("#[reads] x: &[f32]", "y: &[f32]", "#[reads] z: Out<[f32]>"),
+            "[TW0412]: parameter `z` is written, and cannot be `#[reads]`\n\
+             note: it promises that the kernel does not write through the pointer\n\
+             help: declare it `&[T]`",
+        ),
+        (
+            declared("#[reads(all)] x: &[f32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0412]: `#[reads]` takes nothing\n\
+             note: it promises that the kernel does not write through the pointer\n\
+             help: write `#[reads]`",
+        ),
+        (
+            declared("#[reads] #[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>"),
+            "[TW0412]: parameter `x` has `#[reads]` twice\nhelp: remove one of them",
+        ),
+        (
+            declared("#[reads] x: &[f32]", "y: &[f32]", "z: Out<[f32]>, #[reads] #[symbol] w: &[f32]"),
+            "[TW0412]: `#[reads]` has no use beside `#[symbol]`\n\
+             note: kernels only read what stands for a symbol\n\
+             help: remove `#[reads]`",
+        ),
+        (
+            "safe fn add(n: u32, #[reads] x: &[f32], y: &[f32]);".to_owned(),
+            "[TW0404]: kernel `add` does not match k.cu: it has 3 parameters, but the source has 4\n\
+             note: k.cu:1\n\
+             help: declare it `safe fn add(n: u32, #[reads] x: &[f32], y: &[f32], z: &mut [f32])`",
+        ),
+    ] {
+        assert_declared(&declaration, source, &[expected]);
+    }
+    // One of two versions is `const`.
+    let versions = "#if A\nextern \"C\" __global__ void k(float* x) {}\n#else\n\
+                    extern \"C\" __global__ void k(const float* x) {}\n#endif";
+    assert_declared("safe fn k(#[reads] x: &[f32]);", versions, &[]);
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(\n.param .u64 k_param_0\n)\n{\nret;\n}\n";
+    let block = "unsafe extern \"CUDA\" { safe fn k(#[reads] x: &[f32]); }";
+    assert_errors(
+        expand_with("\"k.ptx\"", block, ptx),
+        &["[TW0412]: `#[reads]` has no use for a source that is compiled\n\
+           note: it does not say which of its pointers are `const`\n\
+           help: remove it"],
     );
 }

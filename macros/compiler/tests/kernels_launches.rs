@@ -35,7 +35,7 @@ fn expands_to_everything_at_once() {
 
 #[test]
 fn instances_that_fit() {
-    let source = REDUCE.replace(", int (&steps)[N]", "");
+    let source = format!("struct Unknown;\n{}", REDUCE.replace(", int (&steps)[N]", ""));
     for (declaration, bounds) in [
         (
             "#[instantiate(\"math::reduce<float>\")] safe fn f(n: u32, x: &[f32], sums: Out<[f32]>);",

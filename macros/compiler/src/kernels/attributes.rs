@@ -178,56 +178,112 @@ fn cluster(path: &Path, inside: TokenStream) -> Result<Cluster, syn::Error> {
     Ok(Cluster { at: inside, blocks: cluster })
 }
 
-/// Parses the attributes of the parameter `name`, of a type that may be one of a symbol, or not.
+/// What the attributes of a parameter say.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) symbol: Option<Symbol>,
+    /// `#[reads]`, where it stands.
+    pub(super) reads: Option<Path>,
+}
+
+/// Parses the attributes of the parameter `name` of a kernel in a source of this kind. Only a slice that is read can have any.
 pub(super) fn of_parameter(
     attributes: &[Attribute],
     name: &Ident,
     is_read: bool,
+    kind: Kind,
     errors: &mut Errors,
-) -> Option<Symbol> {
-    let mut symbol = None;
+) -> Said {
+    let mut said = Said::default();
     for attribute in attributes {
         let path = attribute.path();
-        if !path.is_ident("symbol") {
-            errors.push(unknown(attribute, "a parameter takes `symbol` alone"));
-            continue;
+        if path.is_ident("symbol") {
+            symbol(attribute, name, is_read, &mut said, errors);
+        } else if path.is_ident("reads") {
+            reads(attribute, name, is_read, kind, &mut said, errors);
+        } else {
+            errors.push(unknown(attribute, "a parameter takes `symbol` and `reads`"));
         }
-        if symbol.is_some() {
-            let what = format!("parameter `{name}` stands for two symbols");
-            errors.push(error(path, "TW0412", &what, &[], Some("remove one of them".to_owned())));
-            continue;
-        }
-        let unraw = super::check::unraw(name);
-        let said = match &attribute.meta {
-            Meta::Path(_) => Ok((unraw, name.to_token_stream())),
-            Meta::List(list) => {
-                syn::parse2::<LitStr>(list.tokens.clone()).map(|said| (said.value(), said.to_token_stream()))
-            }
-            Meta::NameValue(pair) => Err(syn::Error::new_spanned(pair, "")),
-        };
-        if let Ok((said, _)) = &said
-            && said.contains("::")
-        {
-            let note = "the driver finds variables by their plain names";
-            let help = "move the variable out of its namespace".to_owned();
-            errors.push(wrong(path, "`#[symbol]` cannot name a variable in a namespace", note, help));
-            continue;
-        }
-        let said = said.ok().filter(|(said, _)| is_name(said));
-        let Some((said, at)) = said else {
-            let note = "it names a `__constant__` or `__device__` variable of the source";
-            let help = format!("write `#[symbol]` or `#[symbol(\"{name}\")]`");
-            errors.push(wrong(path, "`#[symbol]` takes one name in quotes, or none", note, help));
-            continue;
-        };
-        if !is_read {
-            let what = format!("parameter `{name}` cannot stand for a symbol");
-            let note = "a launch copies a buffer to the variable, which kernels then read";
-            errors.push(wrong(path, &what, note, "declare it `&[T]`".to_owned()));
-        }
-        symbol = Some(Symbol { name: said, at });
     }
-    symbol
+    if let (Some(_), Some(path)) = (&said.symbol, &said.reads) {
+        let note = "kernels only read what stands for a symbol";
+        let what = "`#[reads]` has no use beside `#[symbol]`";
+        errors.push(wrong(path, what, note, "remove `#[reads]`".to_owned()));
+    }
+    said
+}
+
+/// Parses `#[reads]`: the kernel does not write through a pointer that is not `const`.
+fn reads(
+    attribute: &Attribute,
+    name: &Ident,
+    is_read: bool,
+    kind: Kind,
+    said: &mut Said,
+    errors: &mut Errors,
+) {
+    let path = attribute.path();
+    let promises = "it promises that the kernel does not write through the pointer";
+    let found = match &attribute.meta {
+        Meta::Path(_) if kind != Kind::Cuda => Err(wrong(
+            path,
+            "`#[reads]` has no use for a source that is compiled",
+            "it does not say which of its pointers are `const`",
+            "remove it".to_owned(),
+        )),
+        Meta::Path(_) if !is_read => {
+            let what = format!("parameter `{name}` is written, and cannot be `#[reads]`");
+            Err(wrong(path, &what, promises, "declare it `&[T]`".to_owned()))
+        }
+        Meta::Path(path) => Ok(path.clone()),
+        _ => Err(wrong(path, "`#[reads]` takes nothing", promises, "write `#[reads]`".to_owned())),
+    };
+    match found {
+        Ok(_) if said.reads.is_some() => {
+            let what = format!("parameter `{name}` has `#[reads]` twice");
+            errors.push(error(path, "TW0412", &what, &[], Some("remove one of them".to_owned())));
+        }
+        Ok(found) => said.reads = Some(found),
+        Err(found) => errors.push(found),
+    }
+}
+
+/// Parses `#[symbol]` and `#[symbol("name")]`.
+fn symbol(attribute: &Attribute, name: &Ident, is_read: bool, said: &mut Said, errors: &mut Errors) {
+    let path = attribute.path();
+    if said.symbol.is_some() {
+        let what = format!("parameter `{name}` stands for two symbols");
+        errors.push(error(path, "TW0412", &what, &[], Some("remove one of them".to_owned())));
+        return;
+    }
+    let unraw = super::check::unraw(name);
+    let named = match &attribute.meta {
+        Meta::Path(_) => Ok((unraw, name.to_token_stream())),
+        Meta::List(list) => {
+            syn::parse2::<LitStr>(list.tokens.clone()).map(|named| (named.value(), named.to_token_stream()))
+        }
+        Meta::NameValue(pair) => Err(syn::Error::new_spanned(pair, "")),
+    };
+    if let Ok((named, _)) = &named
+        && named.contains("::")
+    {
+        let note = "the driver finds variables by their plain names";
+        let help = "move the variable out of its namespace".to_owned();
+        errors.push(wrong(path, "`#[symbol]` cannot name a variable in a namespace", note, help));
+        return;
+    }
+    let Some((named, at)) = named.ok().filter(|(named, _)| is_name(named)) else {
+        let note = "it names a `__constant__` or `__device__` variable of the source";
+        let help = format!("write `#[symbol]` or `#[symbol(\"{name}\")]`");
+        errors.push(wrong(path, "`#[symbol]` takes one name in quotes, or none", note, help));
+        return;
+    };
+    if !is_read {
+        let what = format!("parameter `{name}` cannot stand for a symbol");
+        let note = "a launch copies a buffer to the variable, which kernels then read";
+        errors.push(wrong(path, &what, note, "declare it `&[T]`".to_owned()));
+    }
+    said.symbol = Some(Symbol { name: named, at });
 }
 
 /// Whether C++ can call something by this name.

@@ -359,6 +359,10 @@ fn source_docs(kernel: &Kernel) -> Vec<String> {
         facts.push(format!("`{}` in the source.", instance.instance.text));
     }
     for parameter in &kernel.parameters {
+        if parameter.reads.is_some() {
+            let name = unraw(&parameter.name);
+            facts.push(format!("`{name}` is no `const` pointer in the source, but is only read."));
+        }
         if let Some(symbol) = &parameter.symbol {
             facts.push(format!("`{}` is the source's variable `{}`.", unraw(&parameter.name), symbol.name));
         }

@@ -39,6 +39,11 @@ impl Constants {
         self.named.get(name)?.as_deref()
     }
 
+    /// Whether something has this name.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.named.contains_key(name)
+    }
+
     /// The value of an expression, if plain text tells.
     pub(super) fn evaluate(&self, tokens: &[Token]) -> Option<i128> {
         self.expression(tokens, &Cell::new(NAMES))

@@ -92,6 +92,28 @@ impl Primitive {
     }
 }
 
+impl Scalar {
+    /// In bytes, if it is a number.
+    pub(super) fn size(self) -> Option<u64> {
+        match self {
+            Self::Is(primitive) | Self::Enum(primitive) => Some(primitive.size()),
+            Self::Char => Some(1),
+            Self::Compound | Self::Unknown => None,
+        }
+    }
+
+    /// Whether a number type of Rust can be this.
+    pub(super) fn admits(self, rust: Primitive) -> bool {
+        match self {
+            Self::Is(primitive) => primitive == rust,
+            Self::Char => matches!(rust, Primitive::I8 | Primitive::U8),
+            Self::Enum(integer) => rust.is_integer() && rust.size() == integer.size(),
+            Self::Compound => false,
+            Self::Unknown => true,
+        }
+    }
+}
+
 impl Base {
     /// The type that a source spells `text`.
     pub(super) fn named(text: String) -> Self {
@@ -101,14 +123,7 @@ impl Base {
 
     /// Whether a Rust type, `None` where its name tells nothing, can be this.
     pub fn admits(&self, rust: Option<Primitive>) -> bool {
-        let Some(rust) = rust else { return true };
-        match self.scalar {
-            Scalar::Is(primitive) => primitive == rust,
-            Scalar::Char => matches!(rust, Primitive::I8 | Primitive::U8),
-            Scalar::Enum(integer) => rust.is_integer() && rust.size() == integer.size(),
-            Scalar::Compound => false,
-            Scalar::Unknown => true,
-        }
+        rust.is_none_or(|rust| self.scalar.admits(rust))
     }
 
     /// The Rust type to declare for it.
@@ -151,29 +166,36 @@ impl fmt::Display for CType {
 
 fn scalar(text: &str) -> Scalar {
     use Primitive::*;
-    let primitive =
-        match text.trim_start_matches("::").trim_start_matches("cuda::").trim_start_matches("std::") {
-            "char" => return Scalar::Char,
-            "bool" => Bool,
-            "float" | "float32_t" => F32,
-            "double" | "float64_t" => F64,
-            "wchar_t" if WINDOWS => U16,
-            "wchar_t" => I32,
-            "char8_t" => U8,
-            "char16_t" => U16,
-            "char32_t" => U32,
-            "__half" | "half" => F16,
-            "__nv_bfloat16" | "nv_bfloat16" => Bf16,
-            "int8_t" => I8,
-            "int16_t" => I16,
-            "int32_t" => I32,
-            "int64_t" | "ptrdiff_t" | "intptr_t" | "ssize_t" => I64,
-            "uint8_t" | "uchar" => U8,
-            "uint16_t" | "ushort" => U16,
-            "uint32_t" | "uint" => U32,
-            "uint64_t" | "uintptr_t" | "size_t" => U64,
-            other => return integer(other).map_or_else(|| named(other), Scalar::Is),
-        };
+    let primitive = match text
+        .trim_start_matches("::")
+        .trim_start_matches("cuda::")
+        .trim_start_matches("std::")
+    {
+        "char" => return Scalar::Char,
+        "bool" => Bool,
+        "float" | "float32_t" => F32,
+        "double" | "float64_t" => F64,
+        "wchar_t" if WINDOWS => U16,
+        "wchar_t" => I32,
+        "char8_t" => U8,
+        "char16_t" => U16,
+        "char32_t" => U32,
+        "__half" | "half" => F16,
+        "__nv_bfloat16" | "nv_bfloat16" => Bf16,
+        "int8_t" => I8,
+        "int16_t" => I16,
+        "int32_t" => I32,
+        "int64_t" | "ptrdiff_t" | "intptr_t" | "ssize_t" | "intmax_t" | "time_t" => I64,
+        "clock_t" if WINDOWS => I32,
+        "clock_t" => I64,
+        "uint8_t" | "uchar" => U8,
+        "uint16_t" | "ushort" => U16,
+        "uint32_t" | "uint" => U32,
+        "uint64_t" | "uintptr_t" | "size_t" | "uintmax_t" => U64,
+        // Of the toolkit's headers.
+        "cudaTextureObject_t" | "cudaSurfaceObject_t" | "CUtexObject" | "CUsurfObject" | "CUdeviceptr" => U64,
+        other => return integer(other).map_or_else(|| named(other), Scalar::Is),
+    };
     Scalar::Is(primitive)
 }
 
@@ -211,7 +233,6 @@ fn integer(text: &str) -> Option<Primitive> {
 fn named(text: &str) -> Scalar {
     match vector(text) {
         Some((_, 2..)) => Scalar::Compound,
-        _ if text == "dim3" => Scalar::Compound,
         _ => Scalar::Unknown,
     }
 }
@@ -219,6 +240,12 @@ fn named(text: &str) -> Scalar {
 /// The elements of one of CUDA's vector types, `float4`, and how many there are.
 pub(super) fn vector(text: &str) -> Option<(Primitive, u64)> {
     use Primitive::*;
+    if text == "dim3" {
+        return Some((U32, 3));
+    }
+    // `double4_32a`, since CUDA 13.
+    let aligned = text.strip_suffix("_16a").or_else(|| text.strip_suffix("_32a"));
+    let text = aligned.filter(|text| text.ends_with('4')).unwrap_or(text);
     let count = text.chars().last()?.to_digit(10).filter(|count| (1..=4).contains(count))?;
     let long = if WINDOWS { (I32, U32) } else { (I64, U64) };
     let element = match &text[..text.len() - 1] {

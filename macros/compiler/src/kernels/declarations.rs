@@ -1,11 +1,14 @@
 //! What a source declares at the level of files and namespaces: kernels, types, variables and constants.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::branches::Branches;
 use super::constant::Constants;
 use super::declarator::{Declarator, after_group, declarator, takes_parentheses};
 use super::lexer::Token;
 use super::prototype::{Linkage, Prototype, TemplateParameter, at_commas, function};
 use super::record::{Definition, definitions};
-use super::unit::Unit;
+use super::unit::{Unit, Variant};
 
 /// What was found, in order.
 #[derive(Debug)]
@@ -17,6 +20,13 @@ pub(super) struct Declarations {
     /// Whether a `using namespace` may make names known that are not written out.
     pub(super) uses_namespaces: bool,
     pub(super) packs: bool,
+    /// All that macros without parameters are defined as.
+    pub(super) variants: BTreeMap<String, Vec<Variant>>,
+    pub(super) sides: Branches,
+    /// Whether a name of a type that is none of `mentioned`, and not the toolkit's, can be no type.
+    pub(super) is_whole: bool,
+    /// Names that some declaration may give to a type.
+    pub(super) mentioned: BTreeSet<String>,
 }
 
 /// `__constant__ float weights[25];`
@@ -46,7 +56,7 @@ struct Scope {
 impl Declarations {
     /// Goes through a source once.
     pub(super) fn of(unit: Unit) -> Self {
-        let Unit { tokens, macros, packs, .. } = unit;
+        let Unit { tokens, macros, variants, sides, hides, packs, .. } = unit;
         let mut found = Self {
             prototypes: Vec::new(),
             definitions: Vec::new(),
@@ -54,6 +64,10 @@ impl Declarations {
             constants: Constants::new(macros),
             uses_namespaces: false,
             packs,
+            variants,
+            sides,
+            is_whole: !hides,
+            mentioned: mentioned(&tokens),
         };
         let outermost = Scope { c_linkage: false, namespace: Vec::new(), is_inner: false, is_hidden: false };
         let mut scopes = Vec::new();
@@ -230,6 +244,56 @@ impl Declarations {
             self.variables.push(Variable { declarator: declared, name, namespace, file, line, hidden });
         }
     }
+}
+
+/// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a macro.
+fn mentioned(tokens: &[Token]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut add = |tokens: &[Token]| found.extend(tokens.iter().filter_map(Token::word).map(str::to_owned));
+    let mut rest = tokens;
+    let mut last = None;
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        let before = last.replace(first);
+        let Some(word) = first.word() else { continue };
+        match word {
+            "struct" | "class" | "union" | "enum" | "typename" => {
+                let ends = [';', '{', ',', '>', ')', '*', '=', ':'];
+                while let Some((first, tail)) = rest.split_first()
+                    && !ends.iter().any(|&mark| first.is(mark))
+                {
+                    add(&rest[..1]);
+                    // `alignas(16)`
+                    rest = if first.is('(') { after_group(rest, '(', ')') } else { tail };
+                }
+            }
+            "typedef" | "using" => {
+                let mut depth = 0_usize;
+                let end = tail.iter().position(|token| {
+                    depth += usize::from(token.is('{'));
+                    depth = depth.saturating_sub(usize::from(token.is('}')));
+                    depth == 0 && token.is(';')
+                });
+                let (inside, behind) = tail.split_at(end.unwrap_or(tail.len()));
+                // Not the members of a struct.
+                let open = inside.iter().position(|token| token.is('{')).unwrap_or(inside.len());
+                let close = inside.iter().rposition(|token| token.is('}')).unwrap_or(inside.len());
+                add(&inside[..open]);
+                add(&inside[close..]);
+                rest = behind;
+            }
+            // A function's name may be written so, too.
+            _ if word.len() > 1 && !word.contains(char::is_lowercase) => {
+                let is_function = before.is_some_and(|before| before.is_word("void"));
+                if !is_function && tail.first().is_some_and(|next| next.is('(')) {
+                    rest = after_group(tail, '(', ')');
+                    add(&tail[..tail.len() - rest.len()]);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.

@@ -106,7 +106,7 @@ pub(super) fn checks(block: &Block, facts: &[Facts], private: &TokenStream) -> T
     let mut checks = TokenStream::new();
     for (kernel, facts) in block.kernels.iter().zip(facts) {
         for check in &facts.layouts {
-            let key = (text(&check.ty), check.size, check.align, kernel.attributes.len());
+            let key = (text(&check.ty), check.layouts.clone(), kernel.attributes.len());
             // Under `cfg` of its own a kernel's check may be the only one.
             let is_shared = kernel.attributes.len() == block.attributes.len();
             if is_shared && seen.contains(&key) {
@@ -120,7 +120,7 @@ pub(super) fn checks(block: &Block, facts: &[Facts], private: &TokenStream) -> T
 }
 
 fn layout(kernel: &Kernel, check: &LayoutCheck, private: &TokenStream) -> TokenStream {
-    let LayoutCheck { ty, size, align, there, place } = check;
+    let LayoutCheck { ty, layouts, there, place } = check;
     // rustc shows where the call stands, from its first token on: at the type.
     let at = ty.span().resolved_at(Span::mixed_site());
     let private: TokenStream = private
@@ -133,15 +133,29 @@ fn layout(kernel: &Kernel, check: &LayoutCheck, private: &TokenStream) -> TokenS
         .collect();
     let attributes = &kernel.attributes;
     let number = |number: u64| proc_macro2::Literal::u64_unsuffixed(number);
-    let size = number(*size);
-    let align = match align.map(number) {
-        Some(align) => quote_spanned!(at=> ::core::option::Option::Some(#align)),
-        None => quote_spanned!(at=> ::core::option::Option::None),
-    };
+    let mut layouts = layouts.iter().map(|layout| {
+        let size = number(layout.size);
+        let align = match layout.align.map(number) {
+            Some(align) => quote_spanned!(at=> ::core::option::Option::Some(#align)),
+            None => quote_spanned!(at=> ::core::option::Option::None),
+        };
+        quote_spanned!(at=> #size, #align)
+    });
     let here = format!("[TW0417]: `{}`", text(ty));
     let place = place.as_ref().map_or_else(String::new, |place| format!("\nnote: {place}"));
+    let check = match (layouts.next(), layouts.next()) {
+        (Some(only), None) => {
+            quote_spanned!(at=> #private::same_layout::<#ty>(#only, #here, #there, #place))
+        }
+        (first, second) => {
+            let layouts = first.into_iter().chain(second).chain(layouts);
+            quote_spanned! {at=>
+                #private::same_layout_as_one::<#ty>(&[#((#layouts)),*], #here, #there, #place)
+            }
+        }
+    };
     quote_spanned! {at=>
         #(#attributes)*
-        const _: () = #private::same_layout::<#ty>(#size, #align, #here, #there, #place);
+        const _: () = #check;
     }
 }

@@ -1,10 +1,13 @@
 //! What a type of the source is, through its typedefs, and how it lies in memory.
 
+use super::branches::Choices;
 use super::ctype::{Base, CType, Primitive, Scalar, vector};
 use super::declarations::Declarations;
 use super::declarator::Declarator;
 use super::lexer::Token;
+use super::names::{Meaning, Names};
 use super::record::{Definition, Record, What};
+use super::toolkit_types;
 
 /// Size and alignment, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,22 +16,55 @@ pub(super) struct Layout {
     pub(super) align: u64,
 }
 
+/// What a type is made of, if that is one number or several equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) scalar: Scalar,
+    pub(super) count: u64,
+}
+
 /// A type of the source as far as it is known.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Known {
     /// As the source spells it, and what it is in the end.
     pub(super) base: Base,
     pub(super) layout: Option<Layout>,
+    pub(super) numbers: Option<Numbers>,
     /// Where it is defined, file and line, if it is a struct of the source.
     pub(super) defined: Option<(usize, usize)>,
+    /// Whether it is a struct of the toolkit's headers.
+    pub(super) is_toolkits: bool,
+    pub(super) is_union: bool,
+    /// Whether it is an array that a typedef names.
+    pub(super) is_array: bool,
+    /// Whether no file defines it that could.
+    pub(super) is_nowhere: bool,
     /// A field that is a pointer.
     pub(super) pointer: Option<String>,
     /// Whether a typedef makes it `const`.
     pub(super) constant: bool,
 }
 
+impl Known {
+    /// A type of which nothing else is known.
+    pub(super) fn named(text: &str, scalar: Scalar) -> Self {
+        Self {
+            base: Base { text: text.to_owned(), scalar },
+            layout: None,
+            numbers: None,
+            defined: None,
+            is_toolkits: false,
+            is_union: false,
+            is_array: false,
+            is_nowhere: false,
+            pointer: None,
+            constant: false,
+        }
+    }
+}
+
 /// The type of a parameter, its typedefs resolved.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Resolved {
     Value(Known),
     Pointer { pointee: Known, constant: bool },
@@ -42,8 +78,13 @@ const DEPTH: usize = 32;
 const STEPS: usize = 2000;
 
 /// Looks a type of a parameter up from within `namespace`.
-pub(super) fn resolve(declarations: &Declarations, namespace: &[String], ty: &CType) -> Resolved {
-    let mut types = Types { declarations, steps: STEPS };
+pub(super) fn resolve(
+    declarations: &Declarations,
+    choices: &Choices,
+    namespace: &[String],
+    ty: &CType,
+) -> Resolved {
+    let mut types = Types { names: Names { declarations, choices }, steps: STEPS };
     match ty {
         CType::Opaque => Resolved::Opaque,
         CType::Reference(_) => Resolved::Reference,
@@ -57,7 +98,7 @@ pub(super) fn resolve(declarations: &Declarations, namespace: &[String], ty: &CT
             let known = match types.known(pointee, namespace, DEPTH) {
                 Found::Type(known) => Known { base: respelt(pointee, &known), ..known },
                 Found::Pointer { .. } => address(pointee.text.clone()),
-                Found::Array { constant, layout, .. } => array(pointee, constant, layout),
+                Found::Array { element, constant, layout } => array(pointee, &element, constant, layout),
             };
             Resolved::Pointer { constant: *constant || known.constant, pointee: known }
         }
@@ -65,8 +106,13 @@ pub(super) fn resolve(declarations: &Declarations, namespace: &[String], ty: &CT
 }
 
 /// The element of a variable: of an array, what it holds in the end.
-pub(super) fn element(declarations: &Declarations, namespace: &[String], variable: &Declarator) -> Known {
-    let mut types = Types { declarations, steps: STEPS };
+pub(super) fn element(
+    declarations: &Declarations,
+    choices: &Choices,
+    namespace: &[String],
+    variable: &Declarator,
+) -> Known {
+    let mut types = Types { names: Names { declarations, choices }, steps: STEPS };
     if !variable.pointers.is_empty() {
         return address(variable.base.text.clone() + &"*".repeat(variable.pointers.len()));
     }
@@ -80,10 +126,11 @@ pub(super) fn element(declarations: &Declarations, namespace: &[String], variabl
 /// The bytes of a variable, where plain text tells.
 pub(super) fn size_of_variable(
     declarations: &Declarations,
+    choices: &Choices,
     namespace: &[String],
     variable: &Declarator,
 ) -> Option<u64> {
-    let mut types = Types { declarations, steps: STEPS };
+    let mut types = Types { names: Names { declarations, choices }, steps: STEPS };
     let layout = match types.known(&variable.base, namespace, DEPTH) {
         _ if !variable.pointers.is_empty() => ADDRESS,
         Found::Type(known) => known.layout?,
@@ -101,33 +148,41 @@ const ADDRESS: Layout = Layout { size: 8, align: 8 };
 
 /// A pointer in memory.
 fn address(text: String) -> Known {
-    let base = Base { text, scalar: Scalar::Compound };
-    Known { base, layout: Some(ADDRESS), defined: None, pointer: None, constant: false }
+    Known { layout: Some(ADDRESS), ..Known::named(&text, Scalar::Compound) }
 }
 
 /// An array in memory that a typedef names: an array of Rust, or one number after the other.
-fn array(named: &Base, constant: bool, layout: Option<Layout>) -> Known {
-    let base = Base { text: named.text.clone(), scalar: Scalar::Unknown };
-    Known { base, layout, defined: None, pointer: None, constant }
+fn array(named: &Base, element: &Known, constant: bool, layout: Option<Layout>) -> Known {
+    let count = element.layout.zip(layout).and_then(|(one, whole)| whole.size.checked_div(one.size));
+    let numbers = element.numbers.zip(count);
+    let numbers =
+        numbers.map(|(numbers, count)| Numbers { count: numbers.count.saturating_mul(count), ..numbers });
+    Known { layout, numbers, constant, is_array: true, ..Known::named(&named.text, Scalar::Unknown) }
 }
 
-/// What one of the language's or CUDA's own types is.
-pub(super) fn builtin(base: &Base) -> Option<Layout> {
-    let text = base.text.trim_start_matches("::");
+/// What one of the language's or CUDA's own types is made of.
+fn numbers(base: &Base) -> Option<Numbers> {
     match base.scalar {
-        Scalar::Is(primitive) | Scalar::Enum(primitive) => {
-            Some(Layout { size: primitive.size(), align: primitive.size() })
-        }
-        Scalar::Char => Some(Layout { size: 1, align: 1 }),
-        Scalar::Compound | Scalar::Unknown if text == "dim3" => Some(Layout { size: 12, align: 4 }),
+        Scalar::Is(_) | Scalar::Enum(_) | Scalar::Char => Some(Numbers { scalar: base.scalar, count: 1 }),
         Scalar::Compound | Scalar::Unknown => {
-            let (element, count) = vector(text)?;
-            let size = element.size() * count;
-            // Those of three have the alignment of one.
-            let align = if count == 3 { element.size() } else { size.min(16) };
-            Some(Layout { size, align })
+            let (element, count) = vector(base.text.trim_start_matches("::"))?;
+            Some(Numbers { scalar: Scalar::Is(element), count })
         }
     }
+}
+
+/// How one of the language's or CUDA's own types lies in memory.
+pub(super) fn builtin(base: &Base) -> Option<Layout> {
+    let numbers = numbers(base)?;
+    let element = numbers.scalar.size()?;
+    let size = element * numbers.count;
+    // Those of three have the alignment of one.
+    let align = match numbers.count {
+        3 => element,
+        _ if base.text.ends_with("_32a") => 32,
+        _ => size.min(16),
+    };
+    Some(Layout { size, align })
 }
 
 enum Found {
@@ -146,29 +201,41 @@ enum Found {
 }
 
 struct Types<'a> {
-    declarations: &'a Declarations,
+    names: Names<'a>,
     steps: usize,
 }
 
 impl<'a> Types<'a> {
     fn known(&mut self, base: &Base, namespace: &[String], depth: usize) -> Found {
-        let unknown = |scalar| {
-            let base = Base { text: base.text.clone(), scalar };
-            Found::Type(Known { base, layout: None, defined: None, pointer: None, constant: false })
-        };
+        let unknown = |scalar| Found::Type(Known::named(&base.text, scalar));
         let (Some(depth), Some(steps)) = (depth.checked_sub(1), self.steps.checked_sub(1)) else {
             return unknown(Scalar::Unknown);
         };
         self.steps = steps;
         let own = builtin(base);
         // CUDA's own headers may be among the files, and what they define is known better than they can be read.
-        let is_better = |found: &&Definition| own.is_none() || matches!(found.what, What::Alias(_));
-        let Some(definition) = self.find(&base.text, namespace).filter(is_better) else {
-            let Found::Type(known) = unknown(base.scalar) else { return unknown(base.scalar) };
-            return match own {
-                Some(_) => Found::Type(Known { layout: own, ..known }),
-                None => self.macro_type(&base.text, namespace, depth).unwrap_or(Found::Type(known)),
-            };
+        let is_better = |found: &Meaning<'_>| {
+            own.is_none()
+                || !matches!(
+                    found,
+                    Meaning::Defined(Definition { what: What::Record(_) | What::Enum(_), .. })
+                )
+        };
+        let definition = match self.names.find(&base.text, namespace) {
+            Some(found) if is_better(&found) => match found {
+                Meaning::Defined(definition) => definition,
+                Meaning::Macro(declarator) => return self.alias(&declarator, namespace, depth),
+                Meaning::Unknown => return unknown(base.scalar),
+            },
+            _ => {
+                let known =
+                    Known { layout: own, numbers: numbers(base), ..Known::named(&base.text, base.scalar) };
+                return Found::Type(match own {
+                    Some(_) => known,
+                    None => toolkit_types::known(&base.text)
+                        .unwrap_or(Known { is_nowhere: self.names.is_nowhere(&base.text), ..known }),
+                });
+            }
         };
         match &definition.what {
             What::Alias(alias) => self.alias(alias, &definition.namespace, depth),
@@ -185,16 +252,15 @@ impl<'a> Types<'a> {
                         _ => None,
                     },
                 };
-                let Found::Type(known) = unknown(integer.map_or(Scalar::Unknown, Scalar::Enum)) else {
-                    return unknown(Scalar::Unknown);
-                };
-                Found::Type(Known { layout: builtin(&known.base), ..known })
+                let known = Known::named(&base.text, integer.map_or(Scalar::Unknown, Scalar::Enum));
+                Found::Type(Known { layout: builtin(&known.base), numbers: numbers(&known.base), ..known })
             }
             What::Record(record) => {
-                let base = Base { text: base.text.clone(), scalar: Scalar::Unknown };
-                let defined = Some((definition.file, definition.line));
-                let (layout, pointer) = self.record(record, &definition.namespace, depth);
-                Found::Type(Known { base, layout, defined, pointer, constant: false })
+                let mut known = Known::named(&base.text, Scalar::Unknown);
+                known.defined = Some((definition.file, definition.line));
+                known.is_union = record.is_union;
+                self.record(record, &definition.namespace, depth, &mut known);
+                Found::Type(known)
             }
             What::Unknown => unknown(Scalar::Unknown),
         }
@@ -216,16 +282,18 @@ impl<'a> Types<'a> {
                     let pointee = Known { base: respelt(&alias.base, &known), ..known };
                     Found::Pointer { constant: alias.constant || pointee.constant, pointee }
                 }
-                Found::Array { constant, layout, .. } => {
+                Found::Array { element, constant, layout } => {
                     let constant = constant || alias.constant;
-                    Found::Pointer { pointee: array(&alias.base, constant, layout), constant }
+                    Found::Pointer { pointee: array(&alias.base, &element, constant, layout), constant }
                 }
                 Found::Pointer { .. } => Found::Type(pointer(alias.base.text.clone())),
             },
             ([], bounds @ [_, ..]) => {
                 let element = match self.known(&alias.base, namespace, depth) {
                     Found::Type(known) => Known { base: respelt(&alias.base, &known), ..known },
-                    Found::Array { constant, layout, .. } => array(&alias.base, constant, layout),
+                    Found::Array { element, constant, layout } => {
+                        array(&alias.base, &element, constant, layout)
+                    }
                     Found::Pointer { .. } => pointer(alias.base.text.clone()),
                 };
                 let layout = element.layout.and_then(|layout| self.array(layout, bounds));
@@ -235,49 +303,22 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// `#define REAL float`
-    fn macro_type(&mut self, name: &str, namespace: &[String], depth: usize) -> Option<Found> {
-        let body = self.declarations.constants.get(name)?;
-        let declarator = super::declarator::declarator(body).filter(|found| found.name.is_none())?;
-        Some(self.alias(&declarator, namespace, depth))
-    }
-
-    /// The one definition of a name, looked up from the inside to the outside.
-    fn find(&self, text: &str, namespace: &[String]) -> Option<&'a Definition> {
-        let (absolute, text) = match text.strip_prefix("::") {
-            Some(text) => (true, text),
-            None => (false, text),
+    /// The layout by C's rules, what it is made of, and a field that is a pointer.
+    fn record(&mut self, record: &Record, namespace: &[String], depth: usize, known: &mut Known) {
+        let mut parts = Parts { pointer: None, numbers: None, is_mixed: record.is_union };
+        let layout = self.lay_out(record, namespace, depth, &mut parts);
+        known.pointer = parts.pointer;
+        known.layout = layout.filter(|_| !self.names.declarations.packs);
+        let whole = |numbers: &Numbers| {
+            let size = numbers.scalar.size().and_then(|size| size.checked_mul(numbers.count));
+            size.is_some() && size == known.layout.map(|layout| layout.size)
         };
-        let mut path: Vec<&str> = text.split("::").collect();
-        let name = path.pop()?;
-        let outermost = if absolute { 0 } else { namespace.len() };
-        for outer in (0..=outermost).rev() {
-            let wanted = || namespace[..outer].iter().map(String::as_str).chain(path.iter().copied());
-            let mut found = self.declarations.definitions.iter().filter(|definition| {
-                definition.name == name && definition.namespace.iter().map(String::as_str).eq(wanted())
-            });
-            let Some(first) = found.next() else { continue };
-            // Under `#if` there may be several.
-            return found.all(|other| other.what == first.what).then_some(first).or(Some(&UNKNOWN));
-        }
-        None
-    }
-
-    /// The layout by C's rules, and a field that is a pointer.
-    fn record(
-        &mut self,
-        record: &Record,
-        namespace: &[String],
-        depth: usize,
-    ) -> (Option<Layout>, Option<String>) {
-        let mut pointer = None;
-        let layout = self.lay_out(record, namespace, depth, &mut pointer);
-        (layout.filter(|_| !self.declarations.packs), pointer)
+        known.numbers = parts.numbers.filter(|numbers| !parts.is_mixed && whole(numbers));
     }
 
     /// An array with these bounds of elements of this layout.
     fn array(&self, element: Layout, bounds: &[Vec<Token>]) -> Option<Layout> {
-        let count = |bound| u64::try_from(self.declarations.constants.evaluate(bound)?).ok();
+        let count = |bound| u64::try_from(self.names.declarations.constants.evaluate(bound)?).ok();
         let size = bounds.iter().try_fold(element.size, |size, bound| size.checked_mul(count(bound)?))?;
         Some(Layout { size, ..element })
     }
@@ -302,15 +343,16 @@ impl<'a> Types<'a> {
         record: &Record,
         namespace: &[String],
         depth: usize,
-        pointer: &mut Option<String>,
+        parts: &mut Parts,
     ) -> Option<Layout> {
         let mut whole = Some(Layout { size: 0, align: 1 });
         for field in record.fields.as_ref()? {
             let mut known = match (&field.pointers[..], self.known(&field.base, namespace, depth)) {
                 ([], Found::Type(known)) => known,
-                ([], Found::Array { element, constant, layout }) => {
-                    Known { pointer: element.pointer, ..array(&field.base, constant, layout) }
-                }
+                ([], Found::Array { element, constant, layout }) => Known {
+                    pointer: element.pointer.clone(),
+                    ..array(&field.base, &element, constant, layout)
+                },
                 _ => {
                     let text = "*".repeat(field.pointers.len());
                     let known = address(format!("{}{text}", field.base.text));
@@ -319,16 +361,17 @@ impl<'a> Types<'a> {
                     Known { pointer: field, ..known }
                 }
             };
-            if pointer.is_none() {
-                *pointer = known.pointer.take();
+            if parts.pointer.is_none() {
+                parts.pointer = known.pointer.take();
             }
+            parts.add(known.numbers, self.array(Layout { size: 1, align: 1 }, &field.bounds));
             // A pointer may come behind what is not known.
             whole =
                 whole.and_then(|whole| self.with_field(whole, known.layout?, &field.bounds, record.is_union));
         }
         let mut whole = whole?;
         if let Some(align) = &record.align {
-            let align = u64::try_from(self.declarations.constants.evaluate(align)?).ok()?;
+            let align = u64::try_from(self.names.declarations.constants.evaluate(align)?).ok()?;
             whole.align = whole.align.max(align.is_power_of_two().then_some(align)?);
         }
         // A struct without fields has one byte in C++ and none in Rust.
@@ -337,6 +380,28 @@ impl<'a> Types<'a> {
     }
 }
 
-/// What several definitions of one name are.
-static UNKNOWN: Definition =
-    Definition { name: String::new(), namespace: Vec::new(), file: 0, line: 0, what: What::Unknown };
+/// What is found out of a struct's fields.
+struct Parts {
+    pointer: Option<String>,
+    numbers: Option<Numbers>,
+    /// Whether it is made of several things.
+    is_mixed: bool,
+}
+
+impl Parts {
+    /// Adds a field, of which there are as many as the layout has bytes.
+    fn add(&mut self, field: Option<Numbers>, bounds: Option<Layout>) {
+        let (Some(field), Some(bounds)) = (field, bounds) else {
+            self.is_mixed = true;
+            return;
+        };
+        let count = field.count.saturating_mul(bounds.size);
+        match &mut self.numbers {
+            None => self.numbers = Some(Numbers { count, ..field }),
+            Some(numbers) if numbers.scalar == field.scalar => {
+                numbers.count = numbers.count.saturating_add(count);
+            }
+            Some(_) => self.is_mixed = true,
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attributes;
+mod branches;
 mod check;
 mod codegen;
 mod constant;
@@ -15,6 +16,7 @@ mod info;
 mod instance;
 mod layout;
 mod lexer;
+mod names;
 mod parameter;
 pub mod prototype;
 mod ptx;
@@ -23,6 +25,7 @@ mod source;
 mod syntax;
 mod text;
 mod toolkit;
+mod toolkit_types;
 mod unit;
 
 pub use files::Files;

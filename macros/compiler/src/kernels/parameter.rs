@@ -2,10 +2,11 @@
 
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
-use syn::{GenericArgument, Pat, PathArguments, PointerMutability, Type};
+use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 
-use super::attributes::{Symbol, of_parameter};
+use super::attributes::{Said, Symbol, of_parameter};
 use super::error;
+use super::source::Kind;
 use super::syntax::Errors;
 use super::text::text;
 
@@ -16,6 +17,8 @@ pub(super) struct Parameter {
     pub(super) kind: ParameterKind,
     /// The variable of the source that it stands for, if it is no parameter there.
     pub(super) symbol: Option<Symbol>,
+    /// `#[reads]`: the kernel does not write through a pointer that is not `const`.
+    pub(super) reads: Option<Path>,
 }
 
 #[derive(Clone)]
@@ -33,7 +36,13 @@ pub(super) enum ParameterKind {
 }
 
 /// Reads the parameter at index `at` of a kernel.
-pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: &mut Errors) -> Parameter {
+pub(super) fn parameter(
+    typed: syn::PatType,
+    at: usize,
+    kernel: &Ident,
+    source: Kind,
+    errors: &mut Errors,
+) -> Parameter {
     let syn::PatType { attrs, pat, ty, .. } = typed;
     let name = match *pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() => {
@@ -56,9 +65,9 @@ pub(super) fn parameter(typed: syn::PatType, at: usize, kernel: &Ident, errors: 
             ParameterKind::Unknown
         }
     };
-    let may_be_symbol = matches!(kind, ParameterKind::Read(_) | ParameterKind::Unknown);
-    let symbol = of_parameter(&attrs, &name, may_be_symbol, errors);
-    Parameter { name, ty: *ty, kind, symbol }
+    let is_read = matches!(kind, ParameterKind::Read(_) | ParameterKind::Unknown);
+    let Said { symbol, reads } = of_parameter(&attrs, &name, is_read, source, errors);
+    Parameter { name, ty: *ty, kind, symbol, reads }
 }
 
 /// The name in the stub of a parameter that has none of its own.

@@ -75,7 +75,7 @@ impl Kind {
 
 /// A source that was read.
 pub(super) enum Source {
-    Cuda(Cuda),
+    Cuda(Box<Cuda>),
     /// PTX or a cubin.
     Image(Image),
     /// The driver knows what is in it.
@@ -134,7 +134,7 @@ pub(super) fn read(arguments: &Arguments, files: &dyn Files, errors: &mut Errors
     }
     let text = || String::from_utf8_lossy(&bytes);
     let source = match kind {
-        Kind::Cuda => Source::Cuda(cuda(arguments, file, &text(), files, errors)),
+        Kind::Cuda => Source::Cuda(Box::new(cuda(arguments, file, &text(), files, errors))),
         Kind::Ptx => Source::Image(ptx::read(&text())),
         Kind::Fatbin => Source::Fatbin,
         Kind::Cubin => match cubin::read(&bytes) {
@@ -187,6 +187,7 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
     let place = |path: String| Found { parts: absolute(&folder, &path), path, highest: usize::MAX };
     let mut found = vec![place(file.value())];
     let mut missing = Vec::new();
+    let mut is_whole = true;
     let mut find = |include: &Include<'_>| {
         let &Include { from, path, quoted, .. } = include;
         let own = quoted.then(|| {
@@ -225,6 +226,7 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
                 }
             }
         }
+        is_whole &= toolkit::may_have(path);
         let is_lost = include.needed && quoted && !toolkit::may_have(path);
         if is_lost && !missing.iter().any(|other| other == path) {
             missing.push(path.to_owned());
@@ -237,7 +239,15 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
     let folders = arguments.include.iter().map(|folder| absolute(&files.folder(folder), &folder.value()));
     let tree = tree(&found, folders.collect(), at);
     let files = found.into_iter().map(|found| found.path).collect();
-    Cuda { declarations: Declarations::of(unit), files, tree }
+    let mut declarations = Declarations::of(unit);
+    declarations.is_whole &= is_whole && !options.iter().any(|option| includes(option));
+    Cuda { declarations, files, tree }
+}
+
+/// Whether an option of NVRTC's names a file that comes before the source.
+fn includes(option: &str) -> bool {
+    let option = option.trim_start().trim_start_matches('-');
+    option.starts_with("include") || option.starts_with("pre-include")
 }
 
 /// A file that is included is in no folder that is looked in.

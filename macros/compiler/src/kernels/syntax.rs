@@ -215,7 +215,7 @@ fn kernel(item: ForeignItemFn, shared: &[Attribute], kind: Kind, errors: &mut Er
                 errors.push(error(receiver, "TW0410", &what, &notes, Some(help)));
                 continue;
             }
-            FnArg::Typed(typed) => parameter(typed, at, &name, errors),
+            FnArg::Typed(typed) => parameter(typed, at, &name, kind, errors),
         };
         if has_generics {
             parameter.kind = ParameterKind::Unknown;

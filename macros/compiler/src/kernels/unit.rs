@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::branches::Branches;
 use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, tokens};
 
 /// What a compiler would see, as far as plain text tells.
@@ -13,6 +14,12 @@ pub(super) struct Unit {
     pub(super) tokens: Vec<Token>,
     /// What each macro without parameters stands for; `None` where it is defined in several ways.
     pub(super) macros: BTreeMap<String, Option<Vec<Token>>>,
+    /// All that a macro without parameters is defined as, and where; nothing of one that is undefined again.
+    pub(super) variants: BTreeMap<String, Vec<Variant>>,
+    /// The branches of `#if`s.
+    pub(super) sides: Branches,
+    /// Whether plain text does not tell all names of types: a macro with parameters makes some, or names a file.
+    pub(super) hides: bool,
     /// Whether `#pragma pack` changes the layout of structs.
     pub(super) packs: bool,
     linkage: BTreeMap<String, Vec<Kind>>,
@@ -26,9 +33,20 @@ pub(super) struct Unit {
     depth: isize,
 }
 
+/// One definition of a macro.
+#[derive(Debug)]
+pub(super) struct Variant {
+    pub(super) file: usize,
+    pub(super) line: usize,
+    pub(super) body: Vec<Token>,
+}
+
 /// What stands between `#if`, `#else` and `#endif`.
 #[derive(Debug)]
 struct Branch {
+    /// The line and the text of its directive, which for `#else` is empty.
+    line: usize,
+    condition: String,
     /// Its first token.
     start: usize,
     /// How many braces are open there.
@@ -131,14 +149,22 @@ impl Unit {
         self.conditions.push(condition);
     }
 
-    fn branch(&self) -> Branch {
-        Branch { start: self.tokens.len(), depth: self.depth }
+    fn branch(&self, keyword: &str, rest: &str, line: usize) -> Branch {
+        let words = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        let condition = if keyword == "else" { String::new() } else { format!("{keyword} {words}") };
+        Branch { line, condition, start: self.tokens.len(), depth: self.depth }
     }
 
     /// Where all branches of an `#if` open as many braces, or close them, only one of them does: each branch but one gets
     /// the other half. What follows belongs to the last that opens, or the first that closes.
-    fn end_if(&mut self) {
-        let Some(branches) = self.branches.pop().filter(|branches| branches.len() > 1) else { return };
+    fn end_if(&mut self, (file, line): (usize, usize)) {
+        let Some(branches) = self.branches.pop() else { return };
+        let conditions: Vec<_> = branches.iter().map(|branch| branch.condition.clone()).collect();
+        let lines: Vec<_> = branches.iter().map(|branch| branch.line).chain([line]).collect();
+        self.sides.add(file, &conditions, &lines);
+        if branches.len() < 2 {
+            return;
+        }
         let ends = branches[1..].iter().map(|next| next.depth).chain([self.depth]);
         let opened: Vec<_> = branches.iter().zip(ends).map(|(branch, end)| end - branch.depth).collect();
         let each = opened[0];
@@ -167,16 +193,17 @@ impl Unit {
             }
         }
         match keyword {
-            "define" => self.define(rest, at.0),
-            "if" | "ifdef" | "ifndef" => self.branches.push(vec![self.branch()]),
+            "define" => self.define(rest, at),
+            "if" | "ifdef" | "ifndef" => self.branches.push(vec![self.branch(keyword, rest, at.1)]),
             "else" | "elif" | "elifdef" | "elifndef" => {
-                let branch = self.branch();
+                let branch = self.branch(keyword, rest, at.1);
                 if let Some(branches) = self.branches.last_mut() {
                     branches.push(branch);
                 }
             }
-            "endif" => self.end_if(),
+            "endif" => self.end_if(at),
             "undef" => {
+                self.variants.remove(word(rest).0);
                 if let Some(body) = self.macros.get_mut(word(rest).0) {
                     *body = None;
                 }
@@ -196,23 +223,36 @@ impl Unit {
             (Some(rest), _) => (true, rest.split_once('"')),
             (_, Some(rest)) => (false, rest.split_once('>')),
             // A macro's name.
-            _ => return,
+            _ => return self.hides = true,
         };
         let Some((path, _)) = path else { return };
         if let Some((found, text)) = find(&Include { from, line, path, quoted, needed }) {
+            self.sides.include(found, (from, line));
             self.file(&text, found, find);
         }
     }
 
-    fn define(&mut self, definition: &str, file: usize) {
+    fn define(&mut self, definition: &str, (file, line): (usize, usize)) {
         let (name, body) = word(definition);
-        if name.is_empty() || body.starts_with('(') {
+        if name.is_empty() {
             return;
         }
+        let is_function = body.starts_with('(');
         let body = tokens(body, file);
+        let makes = ["typedef", "using", "struct", "class", "union", "enum"];
+        self.hides |= body.iter().any(|token| makes.iter().any(|word| token.is_word(word)));
+        if is_function {
+            return;
+        }
         if body.iter().any(|token| token.is_word("__global__")) {
             self.linkage.insert(name.to_owned(), body.into_iter().map(|token| token.kind).collect());
         } else if !self.fixed.iter().any(|fixed| fixed == name) {
+            let variants = match self.variants.get_mut(name) {
+                Some(variants) => variants,
+                None if self.macros.contains_key(name) => &mut Vec::new(),
+                None => self.variants.entry(name.to_owned()).or_default(),
+            };
+            variants.push(Variant { file, line, body: body.clone() });
             let kinds = |tokens: &[Token]| tokens.iter().map(|token| token.kind.clone()).collect::<Vec<_>>();
             let known = self.macros.entry(name.to_owned()).or_insert_with(|| Some(body.clone()));
             if known.as_ref().is_some_and(|known| kinds(known) != kinds(&body)) {

@@ -3,10 +3,11 @@
 use syn::Ident;
 
 use super::types::{layout, mismatch};
-use super::{Facts, cluster, listed, symbols, unraw};
+use super::{Facts, LayoutCheck, cluster, listed, symbols, unraw};
 use crate::diagnostics::count;
 use crate::diagnostics::similar;
 use crate::kernels::attributes::Instantiate;
+use crate::kernels::branches::each_way;
 use crate::kernels::error;
 use crate::kernels::layout::{Known, Resolved, resolve};
 use crate::kernels::parameter::{Parameter, ParameterKind};
@@ -27,17 +28,17 @@ pub(super) fn kernel(source: &Cuda, kernel: &Kernel, errors: &mut Errors) -> Fac
         None => source.plain(kernel, errors),
     };
     // Under `#if` there may be several: one must fit.
-    let mut found: Option<(Errors, Facts)> = None;
+    let mut found: Option<(Errors, Vec<LayoutCheck>)> = None;
     for version in &versions {
-        let (mut of_this, mut said) = (Errors::new(), Facts::default());
-        source.version(kernel, version, &mut said, &mut of_this);
+        let (mut of_this, mut layouts) = (Errors::new(), Vec::new());
+        source.version(kernel, version, &mut layouts, &mut of_this);
         if found.as_ref().is_none_or(|(found, _)| of_this.len() < found.len()) {
-            found = Some((of_this, said));
+            found = Some((of_this, layouts));
         }
     }
-    let Some((found, said)) = found else { return facts };
+    let Some((found, layouts)) = found else { return facts };
     errors.extend(found);
-    facts.layouts.extend(said.layouts);
+    facts.layouts.extend(layouts);
     // A forward declaration may leave the bounds to the definition; two versions may differ in them.
     let mut bounds = versions.iter().filter_map(|version| version.max_threads_per_block);
     let first = bounds.next();
@@ -152,7 +153,13 @@ impl Cuda {
     }
 
     /// Compares the declaration with one prototype.
-    fn version(&self, kernel: &Kernel, prototype: &Prototype, facts: &mut Facts, errors: &mut Errors) {
+    fn version(
+        &self,
+        kernel: &Kernel,
+        prototype: &Prototype,
+        layouts: &mut Vec<LayoutCheck>,
+        errors: &mut Errors,
+    ) {
         let file = &self.files[prototype.file];
         cluster(kernel, prototype.cluster, file, Some(self.place_of(prototype)), errors);
         self.shared(kernel, prototype, errors);
@@ -173,37 +180,63 @@ impl Cuda {
             errors.push(error(&kernel.name, "TW0404", &what, &notes, Some(help)));
             return;
         }
-        for (at, (here, there)) in parameters.into_iter().zip(&prototype.parameters).enumerate() {
-            self.parameter(at, here, there, prototype, facts, errors);
+        // Under `#if` a type may have several definitions: those of one branch must fit.
+        let ways = self.ways(prototype);
+        let of_way = |way: &Vec<Resolved>| {
+            let mut wrong = Errors::new();
+            let compared = parameters.iter().zip(&prototype.parameters).enumerate();
+            let checks: Vec<_> = compared
+                .map(|(at, (here, there))| {
+                    let all: Vec<_> = ways.iter().map(|way| &way[at]).collect();
+                    let types = Types { written: there, resolved: &way[at], all: &all };
+                    self.parameter(at, here, &types, prototype).unwrap_or_else(|found| {
+                        wrong.push(found);
+                        None
+                    })
+                })
+                .collect();
+            (wrong, checks)
+        };
+        let tried: Vec<_> = ways.iter().map(of_way).collect();
+        let least = tried.iter().map(|(wrong, _)| wrong.len()).min().unwrap_or_default();
+        let mut best = tried.into_iter().filter(|(wrong, _)| wrong.len() == least);
+        if least > 0 {
+            errors.extend(best.next().into_iter().flat_map(|(wrong, _)| wrong));
+            return;
+        }
+        let checks: Vec<_> = best.map(|(_, checks)| checks).collect();
+        for at in 0..here {
+            let each = checks.iter().map(|checks| checks[at].clone()).collect();
+            layouts.extend(LayoutCheck::of_all(each));
         }
     }
 
+    /// Compares one parameter, and gives what rustc is to check of its type.
     fn parameter(
         &self,
         at: usize,
         here: &Parameter,
-        there: &prototype::Parameter,
+        types: &Types<'_>,
         prototype: &Prototype,
-        facts: &mut Facts,
-        errors: &mut Errors,
-    ) {
+    ) -> Result<Option<LayoutCheck>, syn::Error> {
         let file = &self.files[prototype.file];
-        let place = self.place(prototype.file, there.line);
-        let resolved = self.resolve(prototype, there);
-        if let Some(found) = mismatch(here, &resolved) {
-            let what = format!(
-                "kernel `{}` does not match {file}: parameter {} is `{}`, but the source has `{}`",
-                prototype.name,
-                at + 1,
-                text(&here.ty),
-                there.ty,
-            );
-            let notes: Vec<_> = [place].into_iter().chain(found.why).collect();
-            errors.push(error(&here.ty, found.code, &what, &notes, Some(found.help)));
-            return;
+        let place = self.place(prototype.file, types.written.line);
+        if let Some(base) = types.nowhere(prototype) {
+            let what = types.differs(file, at, here, prototype);
+            let why = format!("neither {file} nor a file that it includes defines `{base}`");
+            let help =
+                "include the file that does, or name the file that includes this one in `#[kernels(…)]`";
+            return Err(error(&here.ty, "TW0405", &what, &[place, why], Some(help.to_owned())));
+        }
+        if let Some(found) = mismatch(here, types.resolved) {
+            let what = types.differs(file, at, here, prototype);
+            let branches = types.branches(here);
+            let notes: Vec<_> = [place].into_iter().chain(found.why).chain(branches.note).collect();
+            let help = branches.help.unwrap_or(found.help);
+            return Err(error(&here.ty, found.code, &what, &notes, Some(help)));
         }
         if let (ParameterKind::Scalar, Resolved::Value(Known { pointer: Some(pointer), defined, .. })) =
-            (&here.kind, &resolved)
+            (&here.kind, types.resolved)
         {
             let what = format!(
                 "parameter {} of kernel `{}` holds a pointer in {file}: `{pointer}`",
@@ -213,22 +246,31 @@ impl Cuda {
             let place = defined.map_or(place, |(file, line)| self.place(file, line));
             let notes = [place, "nothing would check what is done through it".to_owned()];
             let help = "take it out of the struct, and declare a parameter `&[T]` or `&mut [T]`".to_owned();
-            errors.push(error(&here.ty, "TW0410", &what, &notes, Some(help)));
-            return;
+            return Err(error(&here.ty, "TW0410", &what, &notes, Some(help)));
         }
-        let (ty, known) = match (&here.kind, &resolved) {
+        let (ty, known) = match (&here.kind, types.resolved) {
             (ParameterKind::Scalar, Resolved::Value(known)) => (&here.ty, known),
             (
                 ParameterKind::Read(ty) | ParameterKind::ReadWrite(ty) | ParameterKind::Write(ty),
                 Resolved::Pointer { pointee, .. },
             ) => (ty, pointee),
-            _ => return,
+            _ => return Ok(None),
         };
-        facts.layouts.extend(layout(ty, known, place, &|file, line| self.place(file, line)));
+        Ok(layout(ty, known, place, &|file, line| self.place(file, line)))
     }
 
-    fn resolve(&self, prototype: &Prototype, parameter: &prototype::Parameter) -> Resolved {
-        resolve(&self.declarations, &prototype.namespace, &parameter.ty)
+    /// The types of a kernel's parameters, in each way that the branches of `#if`s allow.
+    fn ways(&self, prototype: &Prototype) -> Vec<Vec<Resolved>> {
+        let around = self.declarations.sides.around(prototype.file, prototype.line);
+        let mut ways = each_way(&around, |choices| {
+            let types = prototype
+                .parameters
+                .iter()
+                .map(|parameter| resolve(&self.declarations, choices, &prototype.namespace, &parameter.ty));
+            types.collect::<Vec<_>>()
+        });
+        ways.dedup();
+        ways
     }
 
     /// Arrays that no GPU has room for.
@@ -253,19 +295,26 @@ impl Cuda {
     /// The declaration that fits a prototype: `fn saxpy(n: u32, x: &[f32])`.
     fn signature(&self, prototype: &Prototype, kernel: &Kernel) -> String {
         // The source cannot tell whether a kernel reads what it writes; the declaration may have said so.
-        let is_out = |name: &str| {
-            let mut declared = kernel.parameters.iter();
-            declared.any(|p| unraw(&p.name) == name && matches!(p.kind, ParameterKind::Write(_)))
-        };
-        let parameters = prototype.parameters.iter().enumerate().map(|(at, parameter)| {
-            let mut ty = self.resolve(prototype, parameter).rust();
+        let declared = |name: &str| kernel.parameters.iter().find(|p| unraw(&p.name) == name);
+        let is_out = |name: &str| declared(name).is_some_and(|p| matches!(p.kind, ParameterKind::Write(_)));
+        let is_read = |name: &str| declared(name).is_some_and(|p| p.reads.is_some());
+        let first = self.ways(prototype).into_iter().next().unwrap_or_default();
+        let parameters = prototype.parameters.iter().zip(first).enumerate().map(|(at, (parameter, ty))| {
+            let mut ty = ty.rust();
             if let (Some(name), Some(slice)) = (&parameter.name, ty.strip_prefix("&mut "))
                 && is_out(name)
             {
                 ty = format!("Out<{slice}>");
             }
+            let mut reads = "";
+            if let (Some(name), Some(slice)) = (&parameter.name, ty.strip_prefix("&mut "))
+                && is_read(name)
+            {
+                ty = format!("&{slice}");
+                reads = "#[reads] ";
+            }
             match &parameter.name {
-                Some(name) if syn::parse_str::<Ident>(name).is_ok() => format!("{name}: {ty}"),
+                Some(name) if syn::parse_str::<Ident>(name).is_ok() => format!("{reads}{name}: {ty}"),
                 Some(name) if syn::parse_str::<Ident>(&format!("r#{name}")).is_ok() => {
                     format!("r#{name}: {ty}")
                 }
@@ -276,6 +325,62 @@ impl Cuda {
         let symbols = symbols.map(|symbol| format!("#[symbol] {}: {}", symbol.name, text(&symbol.ty)));
         let parameters: Vec<_> = parameters.chain(symbols).collect();
         format!("safe fn {}({})", kernel.name, parameters.join(", "))
+    }
+}
+
+/// The type of one parameter of the source.
+struct Types<'a> {
+    written: &'a prototype::Parameter,
+    /// In the branches that are compared.
+    resolved: &'a Resolved,
+    /// In all branches.
+    all: &'a [&'a Resolved],
+}
+
+/// What is to be said of the branches of an `#if`.
+#[derive(Default)]
+struct Said {
+    note: Option<String>,
+    help: Option<String>,
+}
+
+impl Types<'_> {
+    fn differs(&self, file: &str, at: usize, here: &Parameter, prototype: &Prototype) -> String {
+        format!(
+            "kernel `{}` does not match {file}: parameter {} is `{}`, but the source has `{}`",
+            prototype.name,
+            at + 1,
+            text(&here.ty),
+            self.written.ty,
+        )
+    }
+
+    /// The name of the type, if nothing defines it.
+    fn nowhere(&self, prototype: &Prototype) -> Option<&str> {
+        let (Resolved::Value(known) | Resolved::Pointer { pointee: known, .. }) = self.resolved else {
+            return None;
+        };
+        let text = &known.base.text;
+        let of_template = || prototype.template.iter().any(|one| one.name.as_ref() == Some(text));
+        (known.is_nowhere && !of_template()).then_some(text)
+    }
+
+    fn branches(&self, here: &Parameter) -> Said {
+        let mut forms: Vec<String> = Vec::new();
+        for form in self.all.iter().map(|ty| format!("`{}`", ty.rust())) {
+            if !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
+        if forms.len() < 2 {
+            return Said::default();
+        }
+        let note = format!("the branches of its `#if`s make it {}", forms.join(" or "));
+        if self.all.iter().any(|ty| mismatch(here, ty).is_none()) {
+            let note = Some(note + ", and one must fit all parameters");
+            return Said { note, help: None };
+        }
+        Said { note: Some(note), help: Some(format!("declare it {}", forms.join(" or "))) }
     }
 }
 

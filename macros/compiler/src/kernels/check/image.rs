@@ -1,7 +1,7 @@
 //! Compares the declarations with a compiled source.
 
 use super::types::primitive;
-use super::{Facts, LayoutCheck, cluster, listed, symbols, unraw};
+use super::{Expected, Facts, LayoutCheck, cluster, listed, symbols, unraw};
 use crate::diagnostics::count;
 use crate::diagnostics::similar;
 use crate::kernels::error;
@@ -75,8 +75,7 @@ fn size(
     let Some(known) = known else {
         return Ok(Some(LayoutCheck {
             ty: here.ty.clone(),
-            size: there.size,
-            align: None,
+            layouts: vec![Expected { size: there.size, align: None }],
             there: format!("parameter {} of kernel `{}` in {file}", at + 1, kernel.name),
             place,
         }));

@@ -29,14 +29,35 @@ pub(super) struct Facts {
 #[derive(Clone)]
 pub(super) struct LayoutCheck {
     pub(super) ty: Type,
-    /// In bytes.
-    pub(super) size: u64,
-    /// In bytes, where it matters.
-    pub(super) align: Option<u64>,
+    /// One must fit: the branches of an `#if` may differ.
+    pub(super) layouts: Vec<Expected>,
     /// What messages call the type of the source.
     pub(super) there: String,
     /// The file and the line of that, where there is one.
     pub(super) place: Option<String>,
+}
+
+/// Size and alignment in bytes, the latter where it matters.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Expected {
+    pub(super) size: u64,
+    pub(super) align: Option<u64>,
+}
+
+impl LayoutCheck {
+    /// The one check that stands for one in each branch; none where a branch has none.
+    fn of_all(each: Vec<Option<Self>>) -> Option<Self> {
+        let mut each = each.into_iter();
+        let mut whole = each.next()??;
+        for one in each {
+            for layout in one?.layouts {
+                if !whole.layouts.contains(&layout) {
+                    whole.layouts.push(layout);
+                }
+            }
+        }
+        Some(whole)
+    }
 }
 
 /// Checks each sound kernel, and gives what the source says of it.

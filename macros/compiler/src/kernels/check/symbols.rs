@@ -4,6 +4,7 @@ use super::types::{layout, misfit};
 use super::{Facts, LayoutCheck, listed};
 use crate::diagnostics::similar;
 use crate::kernels::attributes::Symbol;
+use crate::kernels::branches::{Choices, each_way};
 use crate::kernels::declarations::Variable;
 use crate::kernels::error;
 use crate::kernels::image::Image;
@@ -52,25 +53,40 @@ fn variable(
         let notes = [source.place(variable.file, variable.line), why.to_owned()];
         return Err(error(&symbol.at, "TW0415", &what, &notes, Some(help.to_owned())));
     }
-    let compared = usable.iter().map(|variable| compare(source, parameter, symbol, variable));
-    let layout = compared.reduce(Result::or).transpose()?.flatten();
-    let mut sizes = usable
-        .iter()
-        .map(|variable| size_of_variable(&source.declarations, &variable.namespace, &variable.declarator));
-    let bytes = sizes.next().flatten().filter(|first| sizes.all(|other| other == Some(*first)));
+    let declarations = &source.declarations;
+    let mut compared = Vec::new();
+    let mut sizes = Vec::new();
+    for variable in usable {
+        let around = declarations.sides.around(variable.file, variable.line);
+        let ways = each_way(&around, |choices| {
+            let size = size_of_variable(declarations, choices, &variable.namespace, &variable.declarator);
+            (compare(source, choices, parameter, symbol, variable), size)
+        });
+        let (of_this, its_sizes): (Vec<_>, Vec<_>) = ways.into_iter().unzip();
+        compared.extend(of_this);
+        sizes.extend(its_sizes);
+    }
+    let (fitting, misfits): (Vec<_>, Vec<_>) = compared.into_iter().partition(Result::is_ok);
+    if let (true, Some(Err(first))) = (fitting.is_empty(), misfits.into_iter().next()) {
+        return Err(first);
+    }
+    let layout = LayoutCheck::of_all(fitting.into_iter().filter_map(Result::ok).collect());
+    let bytes =
+        sizes.first().copied().flatten().filter(|first| sizes.iter().all(|other| *other == Some(*first)));
     Ok((layout, bytes))
 }
 
 fn compare(
     source: &Cuda,
+    choices: &Choices,
     parameter: &Parameter,
     symbol: &Symbol,
     variable: &Variable,
 ) -> Result<Option<LayoutCheck>, syn::Error> {
     let ParameterKind::Read(here) = &parameter.kind else { return Ok(None) };
-    let there = element(&source.declarations, &variable.namespace, &variable.declarator);
+    let there = element(&source.declarations, choices, &variable.namespace, &variable.declarator);
     let place = source.place(variable.file, variable.line);
-    let help = format!("declare it `&[{}]`", there.base.rust());
+    let help = format!("declare it `&[{}]`", there.rust());
     let Some(found) = misfit(here, &there, help) else {
         return Ok(layout(here, &there, place, &|file, line| source.place(file, line)));
     };

@@ -1,0 +1,10 @@
+#ifdef SINGLE
+typedef float real;
+#else
+typedef double real;
+#endif
+
+extern "C" __global__ void scale(unsigned n, real factor, real* y) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] *= factor;
+}
