@@ -268,7 +268,7 @@ fn headers_of_c_and_cpp_are_there() {
         ("stdbool.h", "bool a = true; *x = a;"),
         ("cstdbool", "bool a = true; *x = a;"),
     ];
-    assert_eq!(uses.len(), crate::cuda::language::HEADERS.len());
+    assert_eq!(uses.len(), language::HEADERS.len());
     let all: String = uses.iter().map(|(header, _)| format!("#include <{header}>\n")).collect();
     // CUDA's own, before and behind: both define what is in the others.
     let cuda: String =
@@ -277,21 +277,23 @@ fn headers_of_c_and_cpp_are_there() {
             .map(|header| format!("#include <cuda/std/{header}>\n"))
             .collect();
     let others = "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#include <mma.h>\n";
-    for (header, body) in uses {
-        let alone = format!("#include <{header}>\n#include \"{header}\"\n");
-        for before in [&alone, &all, &format!("{all}{cuda}{others}"), &format!("{others}{cuda}{all}")] {
-            let source = format!("{before}extern \"C\" __global__ void k(int* x) {{ {body} }}\n");
-            for standard in ["-std=c++14", "-std=c++17", "-std=c++20"] {
-                // CUDA's own need C++17.
-                if standard == "-std=c++14" && before.contains("cuda/std") {
-                    continue;
-                }
-                let options: &'static [&'static str] = vec![standard].leak();
-                let module = KernelModule::cuda("k.cu", source.clone().leak()).options(options);
-                compiled(&module, "compute_80")
-                    .unwrap_or_else(|error| panic!("{standard} {before}: {error}"));
-            }
-        }
+    let compile = |before: &str, kernels: &str, standard: &'static str| {
+        let source = format!("{before}{kernels}");
+        let module = KernelModule::cuda("k.cu", source.leak()).options(vec![standard].leak());
+        compiled(&module, "compute_80").unwrap_or_else(|error| panic!("{standard} {before}: {error}"));
+    };
+    let mut kernels = String::new();
+    for (at, (header, body)) in uses.into_iter().enumerate() {
+        let kernel = format!("extern \"C\" __global__ void k{at}(int* x) {{ {body} }}\n");
+        compile(&format!("#include <{header}>\n#include \"{header}\"\n"), &kernel, "-std=c++17");
+        kernels += &kernel;
+    }
+    for standard in ["-std=c++14", "-std=c++17", "-std=c++20"] {
+        compile(&all, &kernels, standard);
+    }
+    // CUDA's own need C++17.
+    for before in [format!("{all}{cuda}{others}"), format!("{others}{cuda}{all}")] {
+        compile(&before, &kernels, "-std=c++17");
     }
     let without =
         "#define NDEBUG\n#include <cassert>\nextern \"C\" __global__ void k(int* x) { assert(*x); }\n";
