@@ -1,7 +1,6 @@
 //! The kernels that this file declares, compiled without a GPU. `bash .ci/nvrtc` provides NVRTC.
 
-use thalweg::ErrorKind;
-use thalweg::prelude::*;
+use thalweg::{ErrorKind, kernels};
 
 #[kernels("../ui/host/guarded.cu")]
 unsafe extern "CUDA" {
@@ -11,12 +10,10 @@ unsafe extern "CUDA" {
 
 /// Another block of the same source.
 mod again {
-    use thalweg::prelude::*;
+    use thalweg::kernels;
 
     #[kernels("../ui/host/guarded.cu", options("--use_fast_math"))]
     unsafe extern "CUDA" {
-        #[cfg(any())]
-        pub safe fn left_out(n: u32);
         pub safe fn scale(n: u32, a: f32, y: &mut [f32]);
     }
 }
