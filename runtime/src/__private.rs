@@ -1,5 +1,6 @@
 //! What generated code uses. Not part of the interface: it changes without notice.
 
+pub use crate::__thalweg_register as register;
 pub use crate::cuda::{Compiled, compilations, compile_for, kernels_in};
 pub use crate::device::Device;
 pub use crate::driver::{Access, HostBody};
@@ -22,5 +23,6 @@ pub use crate::plan::{
     AccessPlan, BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Memory,
     OperationKind, OperationPlan, Plan, Priority, StreamPlan, WaitPlan,
 };
+pub use crate::registry::Registered;
 pub use crate::report::Report;
 pub use crate::unwritten::{Promise, whole_body};

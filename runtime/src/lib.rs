@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | declare a pipeline | [`stream_pipeline!`] |
 //! | declare kernels | [`kernels`] |
+//! | compile them in a test, without a GPU | [`compile_kernels`] |
 //! | choose a device | [`Device`], [`Spec`] |
 //! | give a run its data | [`Input`], [`InOut`], [`Output`], [`PinnedBuf`] |
 //! | keep data on the device | [`DeviceBuf`] |
@@ -76,6 +77,7 @@ mod part;
 mod pipeline;
 mod plan;
 mod progress;
+mod registry;
 mod report;
 pub mod session;
 mod sim;
@@ -138,6 +140,7 @@ pub use plan::{
     Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
 pub use progress::Progress;
+pub use registry::compile_kernels;
 pub use report::Report;
 pub use session::Session;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};

@@ -14,8 +14,12 @@ use thalweg_tests::loading::{blur, rotate_2};
 const ARCHITECTURES: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
 /// Sources that are meant not to compile for some architectures, and what the compiler says then.
-const REFUSED: [(&str, &[&str], &str); 4] = [
+const REFUSED: [(&str, &[&str], &str); 7] = [
     ("broken.cu", &ARCHITECTURES, "undeclared"),
+    // The macro refuses these, and is right.
+    ("host/unclosed.cu", &ARCHITECTURES, "expected a \"}\""),
+    ("host/program.cu", &ARCHITECTURES, "host functions are not allowed"),
+    ("host/headers.cu", &ARCHITECTURES, "cannot open source file \"iostream\""),
     ("sources/tile.cu", &ARCHITECTURES, "uses too much shared data"),
     ("sources/pairs.cu", &["sm_75", "sm_80"], "__cluster_dims__ is not supported"),
     ("sources/together.cu", &["sm_75", "sm_80"], "requires .target sm_90"),
@@ -113,6 +117,27 @@ fn every_source_compiles_for_every_architecture() {
     }
     println!("NVRTC compiled {kernels} kernels of {count} sources for {}", ARCHITECTURES.join(", "));
     assert!(count >= 10 && kernels > count, "only {kernels} kernels of {count} sources");
+}
+
+/// What the macros say of headers, each alone.
+#[test]
+#[ignore = "needs NVRTC"]
+fn headers_are_there_as_the_compiler_says() {
+    let compiles = |header: &str| {
+        let source = format!("#include <{header}>\nextern \"C\" __global__ void k(int* x) {{ *x = 1; }}\n");
+        compile_for(&KernelModule::cuda("k.cu", source.leak()), ARCHITECTURES[2])
+    };
+    let (there, not_for_devices) = thalweg_compiler::kernels::headers();
+    // cuRAND's are in a package of their own.
+    let of_this_package: Vec<_> = there.iter().filter(|header| !header.starts_with("curand")).collect();
+    for header in &of_this_package {
+        compiles(header).unwrap_or_else(|error| panic!("{header}: {error}"));
+    }
+    for header in &not_for_devices {
+        assert!(compiles(header).is_err(), "{header} compiles");
+    }
+    println!("{} headers compile, {} do not", of_this_package.len(), not_for_devices.len());
+    assert!(of_this_package.len() > 60 && not_for_devices.len() > 100);
 }
 
 /// Set in a process that compiles what the test gives it, with the folder of the cache as its value.

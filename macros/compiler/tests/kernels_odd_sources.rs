@@ -161,7 +161,7 @@ fn texts_that_are_odd() {
         "\u{feff}#define BOUND 64\nextern \"C\" __global__ void __launch_bounds__(BOUND) k(unsigned n) {}",
         "#define N 4 /* tile {\n don't { */\nextern \"C\" __global__ void k(unsigned n) {}",
         "#include \"/*\"\n#error don't /* { */\nextern \"C\" __global__ void k(unsigned n) {}",
-        "__device__ const char* s = u8R\"(\" {{ )\" \n)\";\nextern \"C\" __global__ void k(unsigned n) {}",
+        "__device__ const char* s = u8R\"x(\" {{ )\" \n)x\";\nextern \"C\" __global__ void k(unsigned n) {}",
         "template <class T> __global__ void t(T x) requires true { }\nextern \"C\" __global__ void k(unsigned n) {}",
     ] {
         assert_declared("safe fn k(n: u32);", source, &[]);

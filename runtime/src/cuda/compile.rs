@@ -21,7 +21,7 @@ pub struct Compiled {
 
 impl Compiled {
     /// The name in the image of what a name expression has instantiated.
-    pub(super) fn lowered(&self, instance: &str) -> Option<&str> {
+    pub(crate) fn lowered(&self, instance: &str) -> Option<&str> {
         let (_, lowered) = self.names.iter().find(|(expression, _)| expression == instance)?;
         Some(lowered)
     }

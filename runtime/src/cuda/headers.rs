@@ -14,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 use super::cache::Key;
+use super::language;
 use super::toolkit::Toolkit;
 use crate::kernel::{Header, KernelModule};
 
@@ -24,6 +25,10 @@ pub(super) struct Includes {
     any: bool,
     /// Whether the source itself is among what is included.
     own: bool,
+    /// Those of this crate's headers for C and C++ that are included.
+    language: BTreeSet<&'static str>,
+    /// How many folders the options name.
+    asked: usize,
     /// The files that are not embedded, with a hash of what is in them.
     on_disk: BTreeMap<PathBuf, [u8; 32]>,
     /// Whether something is included that is not embedded, found or not.
@@ -48,6 +53,8 @@ enum Include<'a> {
 enum Place {
     /// A path in the module's tree.
     Embedded(String),
+    /// One of this crate's headers for C and C++.
+    Language(&'static str),
     OnDisk(PathBuf),
 }
 
@@ -56,7 +63,8 @@ impl Includes {
     pub(super) fn follow(module: &KernelModule, source: &str) -> Self {
         let mut includes = Self::default();
         let mut folders = option_folders(module.options);
-        let asked = folders.len();
+        includes.asked = folders.len();
+        let asked = includes.asked;
         let mut seen = BTreeSet::new();
         let mut open = vec![(Place::Embedded(module.path.to_owned()), source.to_owned())];
         for name in pre_included(module.options) {
@@ -115,15 +123,22 @@ impl Includes {
             self.own = true;
             return None;
         }
-        let (place, text) = embedded(module, from, include).or_else(|| {
+        let found = embedded(module, from, include)
+            .or_else(|| on_disk(&folders[..self.asked], from, include))
+            .or_else(|| of_the_language(include));
+        let (place, text) = found.or_else(|| {
             self.look_beyond(folders);
             on_disk(folders, from, include)
         })?;
         if !seen.insert(place.clone()) {
             return None;
         }
-        if let Place::OnDisk(path) = &place {
-            self.on_disk.insert(path.clone(), *blake3::hash(text.as_bytes()).as_bytes());
+        match &place {
+            Place::OnDisk(path) => {
+                self.on_disk.insert(path.clone(), *blake3::hash(text.as_bytes()).as_bytes());
+            }
+            Place::Language(name) => drop(self.language.insert(name)),
+            Place::Embedded(_) => {}
         }
         Some((place, text))
     }
@@ -146,12 +161,19 @@ impl Includes {
         self.beyond
     }
 
+    /// This crate's headers for C and C++ that the compiler may ask for.
+    pub(super) fn language(&self) -> impl Iterator<Item = &'static Header> + Clone {
+        let headers = language::HEADERS.iter();
+        headers.filter(|header| self.computed || self.language.contains(header.path))
+    }
+
     /// Puts what is not embedded into a key.
     pub(super) fn identify(&self, key: &mut Key) {
         if self.beyond {
             // The headers of a toolkit may include by macros.
             key.text(&Toolkit::get().version);
         }
+        key.list(self.language().flat_map(|header| [header.path, header.text]));
         key.number(self.on_disk.len() as u64);
         for (path, hash) in &self.on_disk {
             key.bytes(path.as_os_str().as_encoded_bytes()).bytes(hash);
@@ -168,7 +190,7 @@ impl Includes {
         for folder in module.include {
             fs::create_dir_all(root.path().join(inside(folder)?))?;
         }
-        let write = |path, name: &str, text: &str| {
+        let write = |path: &str, name: &str, text: &str| {
             let to = root.path().join(inside(path)?);
             fs::create_dir_all(to.parent().unwrap_or(root.path()))?;
             fs::write(to, format!("{}{}", line_directive(name), without_mark(text)))
@@ -179,6 +201,9 @@ impl Includes {
         }
         for Header { path, text } in module.headers {
             write(path, &as_written(module, path), text)?;
+        }
+        for Header { path, text } in self.language() {
+            write(&format!("{}/{path}", language::FOLDER), &format!("thalweg/{path}"), text)?;
         }
         Ok(Some(root))
     }
@@ -273,6 +298,12 @@ fn embedded(module: &KernelModule, from: &Place, include: Include<'_>) -> Option
         let header = module.headers.iter().find(|header| header.path == path)?;
         Some((Place::Embedded(path), header.text.to_owned()))
     })
+}
+
+/// This crate's header of that name.
+fn of_the_language(include: Include<'_>) -> Option<(Place, String)> {
+    let (Include::Quoted(name) | Include::Angled(name)) = include else { return None };
+    language::find(name).map(|header| (Place::Language(header.path), header.text.to_owned()))
 }
 
 /// Whether the first embedded file of that name is the source itself.

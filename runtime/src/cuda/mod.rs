@@ -21,6 +21,7 @@ mod headers;
 mod host;
 mod image;
 mod info;
+mod language;
 mod launch;
 mod module;
 mod nvrtc;

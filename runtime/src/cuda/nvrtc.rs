@@ -11,6 +11,7 @@ use libloading::Library;
 
 use super::compile::Compiled;
 use super::headers::{Includes, line_directive, without_mark};
+use super::language;
 use super::probe;
 use super::table::{functions, symbol};
 use super::toolkit::Toolkit;
@@ -166,6 +167,9 @@ pub(super) fn compile(
         options.extend(folders.map(|folder| include_path(&folder)));
     }
     options.extend(module.options.iter().map(|&option| option.to_owned()));
+    if let Some(tree) = tree.as_ref().filter(|_| includes.language().next().is_some()) {
+        options.push(include_path(&tree.path().join(language::FOLDER)));
+    }
     if includes.go_beyond() {
         options.extend(Toolkit::get().folders.iter().map(|folder| include_path(folder)));
     }

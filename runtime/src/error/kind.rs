@@ -74,6 +74,12 @@ pub enum ErrorKind {
         /// Library names, in the order they were tried.
         looked_for: Vec<String>,
     },
+    /// [`compile_kernels`](crate::compile_kernels) finds no kernel that it could compile.
+    #[error(
+        "no kernel to compile: the crate that was compiled for this test declares none by a `.cu` file\n  help: call \
+         `compile_kernels` in a unit test of the crate that has the `#[kernels]`, `#[cfg(test)] mod tests`"
+    )]
+    NoKernels,
     /// A `.cu` file does not compile.
     #[error("`{file}` does not compile for {architecture}:\n{}", log.trim_end())]
     Compile {

@@ -312,6 +312,15 @@ impl Generator<'_> {
             return TokenStream::new();
         }
         let shared = &block.attributes;
+        let registered = block.kernels.iter().filter(|_| !self.stub).map(|kernel| {
+            let Kernel { attributes, name, .. } = kernel;
+            let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+            quote_spanned! {Span::mixed_site()=>
+                #(#conditions)*
+                #[cfg(test)]
+                #private::register! { <#name as #private::Kernel>::INFO }
+            }
+        });
         let impls = block.kernels.iter().zip(infos).map(|(kernel, info)| {
             let Kernel { attributes, name, .. } = kernel;
             quote_spanned! {Span::mixed_site()=>
@@ -331,6 +340,7 @@ impl Generator<'_> {
                 static MODULE: #private::KernelModule = #module;
 
                 #(#impls)*
+                #(#registered)*
                 #checks
             };
         }

@@ -2,15 +2,19 @@
 
 mod arguments;
 mod attributes;
+mod brackets;
 mod branches;
 mod check;
 mod codegen;
+mod compilable;
+mod conditions;
 mod constant;
 mod ctype;
 mod cubin;
 mod declarations;
 mod declarator;
 mod files;
+mod host;
 mod image;
 mod info;
 mod instance;
@@ -33,6 +37,8 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use source::Source;
 pub use syn::LitStr;
+#[doc(hidden)]
+pub use toolkit::headers;
 
 /// Expands `#[kernels(attr)] item`. `files` gives what is in the source, or says why it cannot.
 ///
@@ -49,7 +55,8 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
             return quote!(#(#errors)* #kept);
         }
     };
-    let source = source::read(&arguments, files, &mut errors);
+    let names: Vec<_> = block.kernels.iter().map(|kernel| check::unraw(&kernel.name)).collect();
+    let source = source::read(&arguments, &names, files, &mut errors);
     let facts = match (&source, &arguments.file) {
         (Some(source), Some(file)) => check::check(&block, &file.value(), source, &mut errors),
         _ => Vec::new(),

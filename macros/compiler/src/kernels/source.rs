@@ -4,6 +4,7 @@ use proc_macro2::Span;
 use syn::LitStr;
 
 use super::arguments::Arguments;
+use super::compilable::{self, HostHeader};
 use super::declarations::Declarations;
 use super::error;
 use super::files::{Files, Parts, absolute, beside, climb, common, within};
@@ -101,8 +102,13 @@ pub(super) struct Tree {
     pub(super) include: Vec<String>,
 }
 
-/// Reads the source that a block names; none where that is an error.
-pub(super) fn read(arguments: &Arguments, files: &dyn Files, errors: &mut Errors) -> Option<Source> {
+/// Reads the source that a block names, with the kernels of these names; none where that is an error.
+pub(super) fn read(
+    arguments: &Arguments,
+    kernels: &[String],
+    files: &dyn Files,
+    errors: &mut Errors,
+) -> Option<Source> {
     let file = arguments.file.as_ref()?;
     let path = file.value();
     let Some(kind) = Kind::of(&path) else {
@@ -134,7 +140,7 @@ pub(super) fn read(arguments: &Arguments, files: &dyn Files, errors: &mut Errors
     }
     let text = || String::from_utf8_lossy(&bytes);
     let source = match kind {
-        Kind::Cuda => Source::Cuda(Box::new(cuda(arguments, file, &text(), files, errors))),
+        Kind::Cuda => Source::Cuda(Box::new(cuda(arguments, kernels, file, &text(), files, errors))),
         Kind::Ptx => Source::Image(ptx::read(&text())),
         Kind::Fatbin => Source::Fatbin,
         Kind::Cubin => match cubin::read(&bytes) {
@@ -181,13 +187,22 @@ struct Found {
     highest: usize,
 }
 
-fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, errors: &mut Errors) -> Cuda {
+fn cuda(
+    arguments: &Arguments,
+    kernels: &[String],
+    file: &LitStr,
+    text: &str,
+    files: &dyn Files,
+    errors: &mut Errors,
+) -> Cuda {
     let at = file.span();
     let folder = files.folder(file);
     let place = |path: String| Found { parts: absolute(&folder, &path), path, highest: usize::MAX };
     let mut found = vec![place(file.value())];
+    let options: Vec<_> = arguments.options.iter().map(LitStr::value).collect();
     let mut missing = Vec::new();
     let mut is_whole = true;
+    let mut headers: Vec<HostHeader> = Vec::new();
     let mut find = |include: &Include<'_>| {
         let &Include { from, path, quoted, .. } = include;
         let own = quoted.then(|| {
@@ -227,6 +242,11 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
             }
         }
         is_whole &= toolkit::may_have(path);
+        if include.needed && compilable::is_for_the_host(path, &options) {
+            let header = HostHeader { path: path.to_owned(), file: from, line: include.line };
+            headers.push(header);
+            return None;
+        }
         let is_lost = include.needed && quoted && !toolkit::may_have(path);
         if is_lost && !missing.iter().any(|other| other == path) {
             missing.push(path.to_owned());
@@ -234,8 +254,9 @@ fn cuda(arguments: &Arguments, file: &LitStr, text: &str, files: &dyn Files, err
         }
         None
     };
-    let options: Vec<_> = arguments.options.iter().map(LitStr::value).collect();
     let unit = Unit::read(text, &options, &mut find);
+    let paths: Vec<_> = found.iter().map(|found| found.path.as_str()).collect();
+    compilable::Sources { file, paths, options: &options }.check(&unit, kernels, &headers, errors);
     let folders = arguments.include.iter().map(|folder| absolute(&files.folder(folder), &folder.value()));
     let tree = tree(&found, folders.collect(), at);
     let files = found.into_iter().map(|found| found.path).collect();

@@ -1,40 +1,104 @@
-//! Headers that NVRTC or the CUDA toolkit has, so that they need not be beside a source.
+//! Headers that need not be beside a source: those of the CUDA toolkit that NVRTC compiles, and this crate's own, which
+//! stand for some of C's and C++'s. And those that NVRTC does not have, or cannot compile.
+//!
+//! What is said of the toolkit's was tried with NVRTC 13.0, each header alone; the tests of `.ci/nvrtc` try it again.
 
-/// Whether a file of this name may be the toolkit's or a language's own.
+/// Whether a header of this name is there when NVRTC compiles.
 pub(super) fn may_have(path: &str) -> bool {
     match path.split_once('/') {
         Some((folder, _)) => FOLDERS.contains(&folder),
-        // C++ names its own without an ending.
-        None => !path.contains('.') || HEADERS.contains(&path) || LANGUAGE.contains(&path),
+        None => HEADERS.contains(&path) || OWN.contains(&path),
     }
 }
 
-const FOLDERS: [&str; 8] = ["cccl", "cooperative_groups", "crt", "cub", "cuda", "nv", "thrust", "sys"];
+/// The headers that are said to be there, and those that are said not to compile.
+#[doc(hidden)]
+pub fn headers() -> (Vec<&'static str>, Vec<&'static str>) {
+    ([HEADERS, OWN].concat(), NOT_FOR_DEVICES.concat())
+}
 
-/// Of CUDA 13.0, with the libraries that kernels may use.
+/// What to include in place of a header of C++, if CUDA has its parts for kernels.
+pub(super) fn stands_in(path: &str) -> Option<String> {
+    TWINS.contains(&path).then(|| format!("cuda/std/{path}"))
+}
+
+/// The lists of headers that NVRTC does not have, or cannot compile.
+pub(super) const NOT_FOR_DEVICES: [&[&str]; 5] = [C, CPP, TWINS, SYSTEM, CUDA];
+
+const FOLDERS: [&str; 7] = ["cccl", "cooperative_groups", "crt", "cub", "cuda", "nv", "thrust"];
+
+/// Of CUDA 13.0, and of cuRAND what kernels use.
 #[rustfmt::skip]
 const HEADERS: &[&str] = &[
-    "builtin_types.h", "channel_descriptor.h", "common_functions.h", "cooperative_groups.h", "cuComplex.h",
-    "cublas_v2.h", "cuda.h", "cudaTypedefs.h", "cuda_awbarrier.h", "cuda_awbarrier_helpers.h",
-    "cuda_awbarrier_primitives.h", "cuda_bf16.h", "cuda_bf16.hpp", "cuda_device_runtime_api.h", "cuda_fp16.h",
-    "cuda_fp16.hpp", "cuda_fp4.h", "cuda_fp4.hpp", "cuda_fp6.h", "cuda_fp6.hpp", "cuda_fp8.h", "cuda_fp8.hpp",
-    "cuda_occupancy.h", "cuda_pipeline.h", "cuda_pipeline_helpers.h", "cuda_pipeline_primitives.h",
-    "cuda_runtime.h", "cuda_runtime_api.h", "cudart_platform.h", "cufft.h", "cufftXt.h", "curand.h",
-    "curand_kernel.h", "curand_mtgp32_kernel.h", "curand_normal.h", "curand_precalc.h", "curand_uniform.h",
-    "device_atomic_functions.h", "device_atomic_functions.hpp", "device_double_functions.h", "device_functions.h",
-    "device_launch_parameters.h", "device_types.h", "driver_functions.h", "driver_types.h", "host_defines.h",
-    "library_types.h", "math_constants.h", "math_functions.h", "mma.h", "nvrtc.h", "sm_20_atomic_functions.h",
-    "sm_20_atomic_functions.hpp", "sm_20_intrinsics.h", "sm_20_intrinsics.hpp", "sm_30_intrinsics.h",
-    "sm_30_intrinsics.hpp", "sm_32_atomic_functions.h", "sm_32_atomic_functions.hpp", "sm_32_intrinsics.h",
-    "sm_32_intrinsics.hpp", "sm_35_atomic_functions.h", "sm_35_intrinsics.h", "sm_60_atomic_functions.h",
-    "sm_60_atomic_functions.hpp", "sm_61_intrinsics.h", "sm_61_intrinsics.hpp", "surface_indirect_functions.h",
-    "surface_types.h", "texture_indirect_functions.h", "texture_types.h", "vector_functions.h",
-    "vector_functions.hpp", "vector_types.h",
+    "builtin_types.h", "common_functions.h", "cooperative_groups.h", "cuComplex.h", "cuda_awbarrier.h",
+    "cuda_awbarrier_helpers.h", "cuda_awbarrier_primitives.h", "cuda_bf16.h", "cuda_device_runtime_api.h",
+    "cuda_fp16.h", "cuda_fp4.h", "cuda_fp6.h", "cuda_fp8.h", "cuda_pipeline.h", "cuda_pipeline_helpers.h",
+    "cuda_pipeline_primitives.h", "cuda_runtime.h", "cuda_runtime_api.h", "cudart_platform.h", "curand.h",
+    "curand_discrete.h", "curand_discrete2.h", "curand_globals.h", "curand_kernel.h", "curand_lognormal.h",
+    "curand_mrg32k3a.h", "curand_mtgp32.h", "curand_mtgp32_kernel.h", "curand_normal.h",
+    "curand_normal_static.h", "curand_philox4x32_x.h", "curand_poisson.h", "curand_precalc.h",
+    "curand_uniform.h", "device_atomic_functions.h", "device_atomic_functions.hpp",
+    "device_double_functions.h", "device_functions.h", "device_launch_parameters.h", "device_types.h",
+    "driver_types.h", "host_config.h", "host_defines.h", "library_types.h", "math_constants.h",
+    "math_functions.h", "mma.h", "sm_20_atomic_functions.h", "sm_20_atomic_functions.hpp",
+    "sm_20_intrinsics.h", "sm_20_intrinsics.hpp", "sm_30_intrinsics.h", "sm_30_intrinsics.hpp",
+    "sm_32_atomic_functions.h", "sm_32_atomic_functions.hpp", "sm_32_intrinsics.h", "sm_32_intrinsics.hpp",
+    "sm_35_atomic_functions.h", "sm_35_intrinsics.h", "sm_60_atomic_functions.h",
+    "sm_60_atomic_functions.hpp", "sm_61_intrinsics.h", "sm_61_intrinsics.hpp",
+    "surface_indirect_functions.h", "surface_types.h", "texture_indirect_functions.h", "texture_types.h",
+    "vector_functions.h", "vector_functions.hpp", "vector_types.h",
 ];
 
-/// Of C.
+/// Of C and C++, which the runtime hands to NVRTC.
 #[rustfmt::skip]
-const LANGUAGE: &[&str] = &[
-    "assert.h", "ctype.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h", "setjmp.h", "stdarg.h",
-    "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "time.h", "wchar.h",
+const OWN: &[&str] = &[
+    "assert.h", "float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
+    "string.h", "cassert", "cfloat", "climits", "cmath", "cstdbool", "cstddef", "cstdint", "cstdio", "cstdlib",
+    "cstring",
+];
+
+#[rustfmt::skip]
+const C: &[&str] = &[
+    "complex.h", "ctype.h", "errno.h", "fenv.h", "inttypes.h", "iso646.h", "locale.h", "setjmp.h", "signal.h",
+    "stdalign.h", "stdarg.h", "stdatomic.h", "stdnoreturn.h", "tgmath.h", "threads.h", "time.h", "uchar.h",
+    "wchar.h", "wctype.h", "ccomplex", "cctype", "cerrno", "cfenv", "cinttypes", "clocale", "csetjmp", "csignal",
+    "cstdarg", "ctgmath", "cuchar", "cwchar", "cwctype",
+];
+
+/// Of C++, those of which CUDA has none.
+#[rustfmt::skip]
+const CPP: &[&str] = &[
+    "algorithm", "any", "charconv", "codecvt", "compare", "condition_variable", "coroutine", "deque", "exception", "execution",
+    "filesystem", "forward_list", "fstream", "future", "iomanip", "ios", "iosfwd", "iostream", "istream", "list",
+    "locale", "map", "memory", "memory_resource", "mutex", "new", "ostream", "queue", "random", "ranges", "regex",
+    "scoped_allocator", "set", "shared_mutex", "sstream", "stack", "stdexcept", "stop_token", "streambuf", "string",
+    "string_view", "strstream", "system_error", "thread", "typeindex", "typeinfo", "unordered_map", "unordered_set",
+    "valarray", "vector",
+];
+
+/// Of C++, those of which CUDA has a part: `<cuda/std/array>`.
+#[rustfmt::skip]
+const TWINS: &[&str] = &[
+    "array", "atomic", "barrier", "bit", "bitset", "chrono", "complex", "concepts", "ctime",
+    "functional", "initializer_list", "iterator", "latch", "limits", "numeric", "optional", "ratio", "semaphore",
+    "span", "tuple", "type_traits", "utility", "variant",
+];
+
+/// Of systems, and libraries for hosts.
+#[rustfmt::skip]
+const SYSTEM: &[&str] = &[
+    "GL/freeglut.h", "GL/gl.h", "GL/glew.h", "GL/glu.h", "GL/glut.h", "EGL/egl.h", "EGL/eglext.h", "dirent.h",
+    "dlfcn.h", "fcntl.h", "getopt.h", "io.h", "malloc.h", "memory.h", "mpi.h", "omp.h", "pthread.h", "sched.h",
+    "strings.h", "unistd.h", "windows.h", "Windows.h",
+];
+
+/// Of CUDA, but with functions of the host.
+#[rustfmt::skip]
+const CUDA: &[&str] = &[
+    "channel_descriptor.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cublas_v2.h", "cuda.h", "cudaEGL.h",
+    "cudaEGLTypedefs.h", "cudaGL.h", "cudaGLTypedefs.h", "cudaProfiler.h", "cudaProfilerTypedefs.h",
+    "cudaTypedefs.h", "cudaVDPAU.h", "cudaVDPAUTypedefs.h", "cuda_egl_interop.h", "cuda_gl_interop.h",
+    "cuda_occupancy.h", "cuda_profiler_api.h", "cuda_vdpau_interop.h", "cudnn.h", "cufft.h", "cufftXt.h",
+    "cufftw.h", "cusolverDn.h", "cusolverSp.h", "cusparse.h", "cusparse_v2.h", "driver_functions.h", "npp.h",
+    "nvToolsExt.h", "nvml.h", "nvrtc.h", "nvtx3/nvToolsExt.h",
 ];

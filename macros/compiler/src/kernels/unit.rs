@@ -1,8 +1,10 @@
 //! A source and the files that it includes, as one sequence of tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::brackets::Brackets;
 use super::branches::Branches;
+use super::conditions::Conditions;
 use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, tokens};
 
 /// What a compiler would see, as far as plain text tells.
@@ -22,13 +24,18 @@ pub(super) struct Unit {
     pub(super) hides: bool,
     /// Whether `#pragma pack` changes the layout of structs.
     pub(super) packs: bool,
+    /// Of `tokens` those that the compiler reads whatever the `#if`s say; a `#` stands for what it may or may not read.
+    pub(super) certain: Vec<Token>,
+    /// The names of all macros, also of those with parameters.
+    pub(super) defined: BTreeSet<String>,
+    pub(super) brackets: Brackets,
     linkage: BTreeMap<String, Vec<Kind>>,
     /// Macros that the command line defines, which the source cannot redefine.
     fixed: Vec<String>,
     /// The `#if`s of this file that are open, outermost first.
     branches: Vec<Vec<Branch>>,
     /// How the `#if`s of all files that are open decide what is included.
-    conditions: Vec<Condition>,
+    conditions: Conditions,
     /// How many braces are open.
     depth: isize,
 }
@@ -53,17 +60,6 @@ struct Branch {
     depth: isize,
 }
 
-/// What an `#if` decides.
-#[derive(Debug, PartialEq, Eq)]
-enum Condition {
-    /// Whether what is inside it is there.
-    Open,
-    /// Nothing, if `#define` of this name comes next: it keeps a file from being included twice.
-    Guarding(String),
-    /// Nothing: it is such a guard.
-    Guard,
-}
-
 /// A file that `#include` names, or `__has_include`.
 pub(super) struct Include<'a> {
     /// The file that names it, and where.
@@ -85,6 +81,8 @@ impl Unit {
         let mut unit = Self::default();
         for definition in options.iter().filter_map(|option| definition(option)) {
             let (name, body) = definition.split_once('=').unwrap_or((definition, "1"));
+            unit.brackets.define(body);
+            unit.defined.insert(word(name).0.to_owned());
             unit.macros.insert(name.to_owned(), Some(tokens(body, 0)));
             unit.fixed.push(name.to_owned());
         }
@@ -95,6 +93,7 @@ impl Unit {
     fn file(&mut self, source: &str, file: usize, find: &mut Find<'_>) {
         let outer = std::mem::take(&mut self.branches);
         let conditions = self.conditions.len();
+        let brackets = self.brackets.begin_file();
         let source = joined(source);
         let mut lexer = Lexer::new(&source, file);
         // A guard comes before all else.
@@ -103,6 +102,7 @@ impl Unit {
             match item {
                 Item::Token(token) => {
                     is_first = false;
+                    self.sure(&token);
                     self.depth += isize::from(token.is('{')) - isize::from(token.is('}'));
                     match token.word().and_then(|word| self.linkage.get(word)) {
                         Some(body) => {
@@ -119,7 +119,8 @@ impl Unit {
                 Item::Directive(text, line) => {
                     let (keyword, rest) = word(past_blanks(text));
                     let rest = past_blanks(rest);
-                    self.condition(keyword, rest, is_first);
+                    self.follow_brackets(keyword, rest);
+                    self.conditions.follow(keyword, rest, is_first);
                     is_first &= keyword == "pragma";
                     self.directive(keyword, rest, (file, line), find);
                 }
@@ -127,26 +128,36 @@ impl Unit {
         }
         self.branches = outer;
         self.conditions.truncate(conditions);
+        self.brackets.end_file(brackets);
     }
 
-    /// Follows what the open `#if`s decide.
-    fn condition(&mut self, keyword: &str, rest: &str, is_first: bool) {
-        if let Some(last @ Condition::Guarding(_)) = self.conditions.last_mut() {
-            let guards = keyword == "define" && *last == Condition::Guarding(word(rest).0.to_owned());
-            *last = if guards { Condition::Guard } else { Condition::Open };
+    /// Notes a token for those who ask what is there for sure.
+    fn sure(&mut self, token: &Token) {
+        if self.conditions.leave_out() {
+            return;
         }
-        let condition = match keyword {
-            "ifndef" if is_first => Condition::Guarding(word(rest).0.to_owned()),
-            "if" if is_first => unless_defined(rest).map_or(Condition::Open, Condition::Guarding),
-            "if" | "ifdef" | "ifndef" => Condition::Open,
+        let certain = self.conditions.are_met();
+        self.brackets.token(token, certain);
+        if certain {
+            self.certain.push(token.clone());
+        } else if !self.certain.last().is_some_and(|last| last.is('#')) {
+            self.certain.push(Token { kind: Kind::Mark('#'), ..*token });
+        }
+    }
+
+    /// Goes past a directive, before it counts.
+    fn follow_brackets(&mut self, keyword: &str, rest: &str) {
+        let left_out = self.conditions.skip_this();
+        match keyword {
+            "if" | "ifdef" | "ifndef" => self.brackets.begin_if(),
             "else" | "elif" | "elifdef" | "elifndef" => {
-                self.conditions.pop();
-                Condition::Open
+                self.brackets.next_branch(keyword == "else", left_out)
             }
-            "endif" => return drop(self.conditions.pop()),
-            _ => return,
-        };
-        self.conditions.push(condition);
+            "endif" => self.brackets.end_if(left_out, self.conditions.have_chosen()),
+            "define" if !self.conditions.leave_out() => self.brackets.define(rest),
+            "include" if !self.conditions.leave_out() => self.brackets.include(rest.trim()),
+            _ => {}
+        }
     }
 
     fn branch(&self, keyword: &str, rest: &str, line: usize) -> Branch {
@@ -209,7 +220,7 @@ impl Unit {
                 }
             }
             "include" => {
-                let needed = self.conditions.iter().all(|condition| *condition == Condition::Guard);
+                let needed = self.conditions.are_met();
                 self.include(rest, at, needed, find);
             }
             "pragma" => self.packs |= rest.starts_with("pack"),
@@ -237,6 +248,7 @@ impl Unit {
         if name.is_empty() {
             return;
         }
+        self.defined.insert(name.to_owned());
         let is_function = body.starts_with('(');
         let body = tokens(body, file);
         let makes = ["typedef", "using", "struct", "class", "union", "enum"];
@@ -267,13 +279,6 @@ const HAS_INCLUDE: &str = "__has_include";
 /// The word that a text begins with, and what follows it.
 fn word(text: &str) -> (&str, &str) {
     text.split_at(text.len() - text.trim_start_matches(is_word).len())
-}
-
-/// The `X` of `!defined(X)`.
-fn unless_defined(condition: &str) -> Option<String> {
-    let operand = condition.strip_prefix('!')?.trim_start().strip_prefix("defined")?;
-    let operand = operand.trim().trim_start_matches('(').trim_end_matches(')').trim();
-    Some(operand.to_owned()).filter(|name| !name.is_empty() && name.chars().all(is_word))
 }
 
 /// `TILE=16` of `-DTILE=16`, and of its other spellings.

@@ -150,6 +150,14 @@ const _: () = {
             Self { function }
         }
     }
+    #[cfg(test)]
+    ::thalweg::__private::register! {
+        < blur as ::thalweg::__private::Kernel > ::INFO
+    }
+    #[cfg(test)]
+    ::thalweg::__private::register! {
+        < twice as ::thalweg::__private::Kernel > ::INFO
+    }
     const _: () = ::thalweg::__private::same_layout::<
         Params,
     >(

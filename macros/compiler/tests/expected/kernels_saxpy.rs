@@ -158,4 +158,13 @@ const _: () = {
             Self { function }
         }
     }
+    #[cfg(test)]
+    ::thalweg::__private::register! {
+        < saxpy as ::thalweg::__private::Kernel > ::INFO
+    }
+    #[cfg(feature = "fill")]
+    #[cfg(test)]
+    ::thalweg::__private::register! {
+        < fill as ::thalweg::__private::Kernel > ::INFO
+    }
 };

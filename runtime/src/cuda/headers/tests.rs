@@ -147,3 +147,26 @@ fn nothing_is_written_outside_of_the_folder() {
     let includes = Includes { any: true, ..Includes::default() };
     includes.write(&module, "").expect_err("it leaves the folder");
 }
+
+#[test]
+fn headers_of_c_stand_for_those_that_nvrtc_lacks() {
+    let names = |includes: &Includes| includes.language().map(|header| header.path).collect::<Vec<_>>();
+    let module = KernelModule::cuda("k.cu", "").including("src/k.cu", &[], &["include"]);
+    let source = "#include <cstdint>\n#include \"math.h\"\n";
+    let includes = Includes::follow(&module, source);
+    assert_eq!(names(&includes), ["limits.h", "math.h", "stdint.h", "cstdint"]);
+    assert!(includes.are_known() && !includes.go_beyond());
+    let tree = includes.write(&module, source).expect("a folder").expect("something is included");
+    let written = fs::read_to_string(tree.path().join("thalweg-language/stdint.h")).expect("it is written");
+    assert!(
+        written.starts_with("#line 1 \"thalweg/stdint.h\"\n") && written.contains("uint32_t"),
+        "{written}"
+    );
+    // Which is asked for is not known: all are there.
+    let all = names(&Includes::follow(&module, "#include NAME\n")).len();
+    assert_eq!(all, language::HEADERS.len());
+    // A program's own goes first.
+    static OWN: [Header; 1] = [Header { path: "include/stdint.h", text: "" }];
+    let module = KernelModule::cuda("k.cu", "").including("src/k.cu", &OWN, &["include"]);
+    assert_eq!(names(&Includes::follow(&module, "#include <stdint.h>\n")), [""; 0]);
+}

@@ -220,3 +220,83 @@ fn a_byte_order_mark_and_comments_before_an_include_do_no_harm() {
         compiled(&module, "sm_90").unwrap_or_else(|error| panic!("{include}: {error}"));
     }
 }
+
+/// What kernels use of C's and C++'s headers, each with its header alone, and all of them together.
+#[test]
+#[ignore = "needs NVRTC"]
+fn headers_of_c_and_cpp_are_there() {
+    let uses = [
+        (
+            "stdint.h",
+            "*x = UINT32_MAX; uint64_t a = 1; int8_t b = 2; uintptr_t c = (uintptr_t) x; *x += a + b + c;",
+        ),
+        ("cstdint", "std::uint32_t a = INT16_MAX; std::int64_t b = INT64_C(3); *x = a + b;"),
+        (
+            "stddef.h",
+            "struct S { int a, b; }; size_t a = offsetof(S, b); max_align_t c; *x = a + sizeof(c) + (x == NULL);",
+        ),
+        (
+            "cstddef",
+            "std::size_t a = 1; std::ptrdiff_t b = 2; std::nullptr_t c = nullptr; *x = a + b + (x == c);",
+        ),
+        (
+            "limits.h",
+            "*x = INT_MAX + CHAR_BIT + (LONG_MAX == INT_MIN) + (ULLONG_MAX == UINT_MAX) + SHRT_MIN;",
+        ),
+        (
+            "climits",
+            "static_assert(LLONG_MIN < INT_MIN && sizeof(LONG_MAX) == sizeof(long), \"limits\"); *x = UCHAR_MAX;",
+        ),
+        ("float.h", "constexpr float a = FLT_MAX; *x = a > DBL_EPSILON ? FLT_DIG : DBL_MANT_DIG;"),
+        ("cfloat", "static_assert(FLT_MIN < FLT_EPSILON && DBL_MAX > FLT_MAX, \"limits\"); *x = FLT_RADIX;"),
+        (
+            "math.h",
+            "constexpr float a = INFINITY; *x = sqrtf(a) == HUGE_VAL || isnan(NAN) ? M_PI : M_SQRT1_2;",
+        ),
+        (
+            "cmath",
+            "static_assert(sizeof(std::sqrt(1.0f)) == 4 && sizeof(std::abs(1.0)) == 8, \"overloads\"); *x = std::isnan(std::fmaxf(1.0f, 2.0f));",
+        ),
+        ("assert.h", "assert(*x == 1);"),
+        ("cassert", "assert(*x == 1);"),
+        ("stdio.h", "printf(\"%d\\n\", *x);"),
+        ("cstdio", "std::printf(\"%d\\n\", *x);"),
+        ("stdlib.h", "int* p = (int*) malloc(4); *p = abs(*x); free(p);"),
+        ("cstdlib", "int* p = (int*) std::malloc(4); *p = std::abs(*x); std::free(p);"),
+        ("string.h", "memcpy(x, x + 1, 4); memset(x, 0, 4);"),
+        ("cstring", "std::memcpy(x, x + 1, sizeof(std::size_t)); std::memset(x, 0, 4);"),
+        ("stdbool.h", "bool a = true; *x = a;"),
+        ("cstdbool", "bool a = true; *x = a;"),
+    ];
+    assert_eq!(uses.len(), language::HEADERS.len());
+    let all: String = uses.iter().map(|(header, _)| format!("#include <{header}>\n")).collect();
+    // CUDA's own, before and behind: both define what is in the others.
+    let cuda: String =
+        ["cstdint", "climits", "cfloat", "cstddef", "cmath", "cstring", "cstdlib", "cassert", "limits"]
+            .iter()
+            .map(|header| format!("#include <cuda/std/{header}>\n"))
+            .collect();
+    let others = "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#include <mma.h>\n";
+    let compile = |before: &str, kernels: &str, standard: &'static str| {
+        let source = format!("{before}{kernels}");
+        let module = KernelModule::cuda("k.cu", source.leak()).options(vec![standard].leak());
+        compiled(&module, "compute_80").unwrap_or_else(|error| panic!("{standard} {before}: {error}"));
+    };
+    let mut kernels = String::new();
+    for (at, (header, body)) in uses.into_iter().enumerate() {
+        let kernel = format!("extern \"C\" __global__ void k{at}(int* x) {{ {body} }}\n");
+        compile(&format!("#include <{header}>\n#include \"{header}\"\n"), &kernel, "-std=c++17");
+        kernels += &kernel;
+    }
+    for standard in ["-std=c++14", "-std=c++17", "-std=c++20"] {
+        compile(&all, &kernels, standard);
+    }
+    // CUDA's own need C++17.
+    for before in [format!("{all}{cuda}{others}"), format!("{others}{cuda}{all}")] {
+        compile(&before, &kernels, "-std=c++17");
+    }
+    let without =
+        "#define NDEBUG\n#include <cassert>\nextern \"C\" __global__ void k(int* x) { assert(*x); }\n";
+    let image = compiled(&KernelModule::cuda("k.cu", without), "compute_80").expect("it compiles").image;
+    assert!(!String::from_utf8_lossy(&image).contains("assertfail"), "`NDEBUG` counts");
+}

@@ -1,0 +1,216 @@
+//! What a source has for the host: NVRTC compiles code for the device only.
+
+use std::collections::BTreeSet;
+
+use super::declarator::{after_group, is_builtin};
+use super::lexer::{Kind, Token};
+use super::unit::Unit;
+
+/// Something that NVRTC does not compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HostCode {
+    pub(super) what: What,
+    /// Which of the unit's files it is in.
+    pub(super) file: usize,
+    /// From 1.
+    pub(super) line: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// A function that nothing says is the device's.
+    Unmarked(String),
+    /// A function that is the host's alone.
+    Host(String),
+    /// `kernel<<<grid, block>>>(…)`
+    Launch(String),
+}
+
+/// The functions and launches that NVRTC is sure to refuse, in order. `unmarked` says that it refuses a function without
+/// `__device__`.
+///
+/// What an `#if` may leave out, a macro may make, or a class has for members is left to NVRTC.
+pub(super) fn host_code(unit: &Unit, unmarked: bool) -> Vec<HostCode> {
+    let mut found = Vec::new();
+    let marked = marked(&unit.tokens);
+    let mut rest = &unit.certain[..];
+    // Where the current declaration begins.
+    let mut start = rest;
+    while let Some((token, behind)) = rest.split_first() {
+        let head = &start[..start.len() - rest.len()];
+        rest = behind;
+        if token.is(';') || token.is('}') {
+            start = rest;
+        } else if token.is('{') && !is_scope(head) {
+            let all = &start[head.len()..];
+            rest = after_group(all, '{', '}');
+            let body = &all[..all.len() - rest.len()];
+            let function = function(head, &unit.defined).filter(|found| {
+                let is_host = matches!(found.what, What::Host(_));
+                is_host || (unmarked && !marked.contains(found.what.name()))
+            });
+            // A template's launches count when it is instantiated.
+            let is_function = head.iter().any(|token| token.is('(')) && !has(head, "template");
+            found.extend(function.or_else(|| launch(body).filter(|_| is_function)));
+            // An initialiser is followed by a `;`, a function by nothing.
+            start = rest;
+        } else if token.is('{') {
+            start = rest;
+        }
+    }
+    found
+}
+
+impl What {
+    pub(super) fn is_launch(&self) -> bool {
+        matches!(self, Self::Launch(_))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Unmarked(name) | Self::Host(name) | Self::Launch(name) => name,
+        }
+    }
+}
+
+fn has(tokens: &[Token], word: &str) -> bool {
+    tokens.iter().any(|token| token.is_word(word))
+}
+
+/// Whether a brace behind `head` holds declarations.
+fn is_scope(head: &[Token]) -> bool {
+    let is_linkage =
+        matches!(head, [first, second] if first.is_word("extern") && matches!(second.kind, Kind::Text(_)));
+    is_linkage || (has(head, "namespace") && !head.iter().any(|token| token.is('(') || token.is('=')))
+}
+
+/// The names of functions that some declaration says are the device's: their others need not.
+fn marked(tokens: &[Token]) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for declaration in tokens.split(|token| token.is(';') || token.is('{') || token.is('}')) {
+        if has(declaration, "__device__") || has(declaration, "__global__") {
+            let pairs = declaration.windows(2).filter(|pair| pair[1].is('('));
+            names.extend(pairs.filter_map(|pair| pair[0].word()));
+        }
+    }
+    names
+}
+
+/// The function that `head` begins, if it is none of the device's for sure.
+fn function(head: &[Token], macros: &BTreeSet<String>) -> Option<HostCode> {
+    let mut rest = head;
+    let mut parameters = BTreeSet::new();
+    while let [first, tail @ ..] = rest
+        && first.is_word("template")
+    {
+        rest = after_group(tail, '<', '>');
+        parameters.extend(tail[..tail.len() - rest.len()].iter().filter_map(Token::word));
+    }
+    let is_device = has(rest, "__device__") || has(rest, "__global__");
+    let unclear = |token: &&Token| token.is('#') || token.is_word("operator");
+    if is_device || rest.iter().any(|token| unclear(&token)) {
+        return None;
+    }
+    let open = first_outside(rest, '(')?;
+    let (name, specifiers) = rest[..open].split_last()?;
+    let word = name.word().filter(|word| !is_keyword(word) && !macros.contains(*word))?;
+    if specifiers.last().is_some_and(|last| last.is(':')) || specifiers.iter().any(|token| token.is('=')) {
+        return None;
+    }
+    let behind = after_group(&rest[open..], '(', ')');
+    if !behind.iter().all(|token| token.is_word("const") || token.is_word("noexcept")) {
+        return None;
+    }
+    let found = |what: fn(String) -> What| {
+        let Token { file, line, .. } = *name;
+        Some(HostCode { what: what(word.to_owned()), file, line })
+    };
+    if has(specifiers, "__host__") {
+        return found(What::Host);
+    }
+    is_plain_type(specifiers, &parameters, macros).then(|| found(What::Unmarked))?
+}
+
+/// Whether specifiers and a type hold nothing that may be a macro: macros say `__device__`, too.
+fn is_plain_type(specifiers: &[Token], parameters: &BTreeSet<&str>, macros: &BTreeSet<String>) -> bool {
+    let mut builtin = false;
+    let mut named = 0;
+    let mut rest = specifiers;
+    let mut in_path = false;
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        let Some(word) = first.word() else {
+            if first.is('<') {
+                rest = after_group(&specifiers[specifiers.len() - tail.len() - 1..], '<', '>');
+            } else if first.is('(') || first.is('[') || first.is(')') || first.is(']') {
+                return false;
+            }
+            in_path = first.is(':');
+            continue;
+        };
+        let goes_on = std::mem::take(&mut in_path);
+        if is_specifier(word) {
+            continue;
+        }
+        if macros.contains(word) {
+            return false;
+        }
+        if is_builtin(word) || word == "auto" {
+            builtin = true;
+            continue;
+        }
+        let is_own = parameters.contains(word);
+        let may_be_a_macro = !word.contains(char::is_lowercase) || word.starts_with("__");
+        if may_be_a_macro && !is_own {
+            return false;
+        }
+        named += usize::from(!goes_on);
+    }
+    (builtin && named == 0) || (!builtin && named == 1)
+}
+
+fn is_specifier(word: &str) -> bool {
+    matches!(
+        word,
+        "static" | "inline" | "extern" | "constexpr" | "const" | "volatile" | "struct" | "typename"
+    ) || matches!(word, "__inline__" | "__inline" | "__forceinline__" | "__noinline__")
+}
+
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "for"
+            | "while"
+            | "switch"
+            | "return"
+            | "sizeof"
+            | "alignas"
+            | "decltype"
+            | "noexcept"
+            | "requires"
+    ) || is_builtin(word)
+        || is_specifier(word)
+}
+
+/// Where a mark is that is in no template's arguments.
+fn first_outside(tokens: &[Token], mark: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    tokens.iter().position(|token| {
+        depth += usize::from(token.is('<'));
+        depth = depth.saturating_sub(usize::from(token.is('>')));
+        depth == 0 && token.is(mark)
+    })
+}
+
+/// The first launch in a function's body.
+fn launch(body: &[Token]) -> Option<HostCode> {
+    let launches = body.windows(4).find_map(|window| {
+        let [kernel, marks @ ..] = window else { return None };
+        let name = kernel.word().filter(|word| *word != "operator")?;
+        marks.iter().all(|token| token.is('<')).then_some((kernel, name))
+    });
+    launches.map(|(kernel, name)| {
+        let Token { file, line, .. } = *kernel;
+        HostCode { what: What::Launch(name.to_owned()), file, line }
+    })
+}

@@ -1,0 +1,1 @@
+// C++ has `bool` built in.
