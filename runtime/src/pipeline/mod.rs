@@ -10,6 +10,7 @@ mod enqueue;
 mod exchange;
 mod execute;
 mod explain;
+mod fits;
 mod functions;
 mod graph;
 mod halo;
@@ -44,6 +45,7 @@ mod totals;
 pub use call::{Buffer, Call, Host};
 pub(crate) use costs::depth as auto_depth;
 pub use enqueue::Enqueue;
+pub use fits::fits_budget;
 pub use functions::{HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;
 pub use options::{Build, Options};
@@ -342,17 +344,6 @@ enum Drained {
     Failed(DriverError),
     /// The device does not answer: copies may be in flight.
     Lost(DriverError),
-}
-
-/// Whether a ring fits its budget.
-pub const fn fits_budget(budget: usize, depth: usize, chunk: usize, buffers: &[Size]) -> bool {
-    let mut needed: usize = 0;
-    let mut index = 0;
-    while index < buffers.len() {
-        needed = needed.saturating_add(buffers[index].bytes_for(chunk).saturating_mul(depth));
-        index += 1;
-    }
-    needed <= budget
 }
 
 /// What [`Options`] hand to [`Pipeline::new`].
