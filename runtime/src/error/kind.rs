@@ -3,7 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::text::{after_newline, cause, counted, extent, list, of, of_them_shared, smaller_ring, with};
+use super::text::{
+    after_newline, cause, counted, extent, list, of, of_them_shared, other_way_round,
+    smaller_ring, with,
+};
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
 
@@ -315,8 +318,9 @@ pub enum ErrorKind {
     },
     /// A launch outside the device's limits.
     #[error(
-        "kernel `{kernel}` cannot be launched: {what} is {value}, but {}",
-        if *value < *limit { format!("it must be at least {limit}") } else { format!("the limit is {limit}") }
+        "kernel `{kernel}` cannot be launched: {what} is {value}, but {}{}",
+        if *value < *limit { format!("it must be at least {limit}") } else { format!("the limit is {limit}") },
+        other_way_round(swapped)
     )]
     LaunchLimit {
         /// The kernel's name.
@@ -327,6 +331,8 @@ pub enum ErrorKind {
         value: u64,
         /// The most (or, for 0, the least) there may be.
         limit: u64,
+        /// The grid and the block, if they would fit the other way round.
+        swapped: Option<[[u32; 3]; 2]>,
     },
     /// A launch with more shared memory than the device has for a block.
     #[error(
@@ -580,7 +586,10 @@ pub enum ErrorKind {
         wanted: usize,
     },
     /// Of several sources one has ended before another.
-    #[error("source `{host}` ended after {}, but `{other}` has gone on to {given}", counted(*items, "item"))]
+    #[error(
+        "source `{host}` ended after {}, but `{other}` has gone on to {given}",
+        counted(*items, "item")
+    )]
     SourcesDiffer {
         /// The argument that has ended first.
         host: &'static str,

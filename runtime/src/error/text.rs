@@ -58,6 +58,14 @@ pub(super) fn list(names: &[String]) -> String {
     lines.join(",\n    ")
 }
 
+/// Asks whether grid and block were meant the other way round, where they would fit so.
+pub(super) fn other_way_round(swapped: &Option<[[u32; 3]; 2]>) -> String {
+    swapped.as_ref().map_or(String::new(), |[grid, block]| {
+        let (grid, block) = (extent(grid), extent(block));
+        format!("\n  help: the grid comes first: were grid {grid} and block {block} swapped?")
+    })
+}
+
 /// `(2, 1, 1)`
 pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
     format!("({x}, {y}, {z})")
