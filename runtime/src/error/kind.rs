@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::text::{
-    after_newline, cause, counted, extent, list, of, of_them_shared, other_way_round,
+    OWN_LENGTH, after_newline, cause, counted, extent, list, of, of_them_shared, other_way_round,
     smaller_ring, with,
 };
 use super::touch::{Touch, users};
@@ -171,7 +171,7 @@ pub enum ErrorKind {
         kernel: &'static str,
     },
     /// Host arguments with different numbers of items.
-    #[error("`{host}` has {}, but `{other}` has {other_items}", counted(*items, "item"))]
+    #[error("`{host}` has {}, but `{other}` has {other_items}{OWN_LENGTH}", counted(*items, "item"))]
     Length {
         /// One argument.
         host: &'static str,
@@ -574,7 +574,7 @@ pub enum ErrorKind {
         error: Arc<io::Error>,
     },
     /// A source has ended before there were as many items as another argument has.
-    #[error("source `{host}` ended after {}, but `{other}` has {wanted}", counted(*items, "item"))]
+    #[error("source `{host}` ended after {}, but `{other}` has {wanted}{OWN_LENGTH}", counted(*items, "item"))]
     SourceEnded {
         /// The argument.
         host: &'static str,
@@ -587,7 +587,7 @@ pub enum ErrorKind {
     },
     /// Of several sources one has ended before another.
     #[error(
-        "source `{host}` ended after {}, but `{other}` has gone on to {given}",
+        "source `{host}` ended after {}, but `{other}` has gone on to {given}{OWN_LENGTH}",
         counted(*items, "item")
     )]
     SourcesDiffer {
