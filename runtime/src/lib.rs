@@ -136,7 +136,7 @@ pub use plan::{
     Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
 };
 pub use progress::Progress;
-pub use report::Report;
+pub use report::{Awaited, Report};
 pub use session::Session;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;

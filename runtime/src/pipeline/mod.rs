@@ -1,6 +1,7 @@
 //! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
 
 mod arrival;
+mod awaited;
 mod call;
 mod copies;
 mod costs;
