@@ -12,7 +12,8 @@ use bytemuck::Pod;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data",
     label = "elements are copied byte by byte",
-    note = "write above the struct:\n#[repr(C)]\n#[derive(Clone, Copy, Pod, Zeroable)]\n#[bytemuck(crate = \"thalweg::bytemuck\")]"
+    note = "write above the struct:\n#[repr(C)]\n#[derive(Clone, Copy, Pod, Zeroable)]\n#[bytemuck(crate = \"thalweg::bytemuck\")]",
+    note = "without the last line rustc looks for a crate `bytemuck` that your own depends on"
 )]
 pub trait PlainData<'a>: Pod {}
 #[diagnostic::do_not_recommend]
