@@ -4,9 +4,9 @@ use super::Size;
 use crate::layout::Message;
 
 /// Stops the compilation where a ring does not fit its budget, in bytes, and says what would. A depth that is left to the runtime is
-/// as small as it can be.
+/// as small as it can be. The message begins with the error's code.
 #[track_caller]
-pub const fn fits_budget(budget: usize, depth: Option<usize>, chunk: usize, buffers: &[Size]) {
+pub const fn fits_budget(code: &str, budget: usize, depth: Option<usize>, chunk: usize, buffers: &[Size]) {
     let slots = match depth {
         Some(depth) => depth,
         None => 1,
@@ -16,7 +16,7 @@ pub const fn fits_budget(budget: usize, depth: Option<usize>, chunk: usize, buff
     if needed <= budget {
         return;
     }
-    let message = Message::new().text("[TW0708]: the ring needs ").bytes(needed);
+    let message = Message::new().text(code).text(": the ring needs ").bytes(needed);
     let message = message.text(" of device memory, but its `budget` has ").number(budget).text("\nnote: ");
     let message = match slots {
         1 => message.text("1 slot has "),
@@ -74,7 +74,7 @@ mod tests {
 
     fn said(budget: usize, depth: Option<usize>, chunk: usize, buffers: &[Size]) -> Option<String> {
         let buffers = buffers.to_vec();
-        let checked = std::panic::catch_unwind(move || fits_budget(budget, depth, chunk, &buffers));
+        let checked = std::panic::catch_unwind(move || fits_budget("[C]", budget, depth, chunk, &buffers));
         checked.err().map(|panic| *panic.downcast::<String>().unwrap())
     }
 
@@ -82,20 +82,20 @@ mod tests {
     fn what_would_fit_is_said() {
         let two = [Size::of::<f32>(1), Size::of::<f32>(3)];
         assert_eq!(said(160, Some(2), 5, &two), None);
-        let expected = "[TW0708]: the ring needs 192 bytes of device memory, but its `budget` has 160\n\
+        let expected = "[C]: the ring needs 192 bytes of device memory, but its `budget` has 160\n\
             note: 2 slots have 96 bytes each, for a chunk of 6 items\n\
             help: use a chunk of 5 or less, or a depth of 1 or less";
         assert_eq!(said(160, Some(2), 6, &two).unwrap(), expected);
-        let expected = "[TW0708]: the ring needs 176 bytes of device memory, but its `budget` has 160\n\
+        let expected = "[C]: the ring needs 176 bytes of device memory, but its `budget` has 160\n\
             note: 1 slot has 176 bytes, for a chunk of 11 items\n\
             help: use a chunk of 10 or less";
         assert_eq!(said(160, None, 11, &two).unwrap(), expected);
         let per_chunk = [Size::of::<f32>(2).per_chunk()];
-        let expected = "[TW0708]: the ring needs 24 bytes of device memory, but its `budget` has 20\n\
+        let expected = "[C]: the ring needs 24 bytes of device memory, but its `budget` has 20\n\
             note: 3 slots have 8 bytes each, for a chunk of 100 items\n\
             help: use a depth of 2 or less";
         assert_eq!(said(20, Some(3), 100, &per_chunk).unwrap(), expected);
-        let expected = "[TW0708]: the ring needs 8 bytes of device memory, but its `budget` has 1\n\
+        let expected = "[C]: the ring needs 8 bytes of device memory, but its `budget` has 1\n\
             note: 1 slot has 8 bytes, for a chunk of 1 item\n\
             help: give it a `budget` of at least 8 bytes";
         assert_eq!(said(1, None, 1, &per_chunk).unwrap(), expected);

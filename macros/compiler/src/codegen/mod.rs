@@ -184,7 +184,8 @@ fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
     // rustc reports it at the first token of the whole: where the budget is written.
     let at = site.located_at(budget.span());
     let private = placed(quote_spanned!(site=> #runtime::__private), at);
-    let fits = quote_spanned!(at=> #private::fits_budget(#budget, #depth, #items, &[#(#sizes),*]));
+    let fits =
+        quote_spanned!(at=> #private::fits_budget("[TW0708]", #budget, #depth, #items, &[#(#sizes),*]));
     Some(constant(generics, at, &fits))
 }
 
