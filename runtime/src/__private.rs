@@ -16,8 +16,8 @@ pub use crate::layout::{PlainData, PlainElements, same_layout, same_layout_as_on
 pub use crate::memory::{InOut, Input, Output};
 pub use crate::pipeline::numbers::{functions, methods, type_of};
 pub use crate::pipeline::{
-    Buffer, Build, Call, Chunk, ChunkSize, Edge, Host, Operation, Options, Pipeline, Purpose, Run, Settings,
-    Size, fits_budget, host_value, is_blocks, times, word,
+    Buffer, Build, Call, Chunk, ChunkSize, Edge, Host, Operation, Options, Pipeline, Purpose, Routine, Run,
+    Settings, Size, fits_budget, host_value, is_blocks, routine, times, word,
 };
 pub use crate::plan::{
     AccessPlan, BufferKind, BufferPlan, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Memory,

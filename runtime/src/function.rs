@@ -129,15 +129,15 @@ pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), Erro
 fn check_each_limit(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
     let Grid { grid_dim: grid, block_dim: block, shared } = launch;
     let kernel = function.name;
-    let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit);
+    let most = u64::from(function.raw.max_threads_per_block);
+    let swapped = are_swapped(launch, most);
     for axis in 0..3 {
-        check_extent(kernel, grid[axis], GRID_LIMITS[axis])?;
-        check_extent(kernel, block[axis], BLOCK_LIMITS[axis])?;
+        check_extent(kernel, grid[axis], GRID_LIMITS[axis], None)?;
+        check_extent(kernel, block[axis], BLOCK_LIMITS[axis], swapped)?;
     }
     let threads = volume(block);
-    let most = u64::from(function.raw.max_threads_per_block);
     if threads > most {
-        return limit("threads per block", threads, most);
+        return beyond(kernel, "threads per block", threads, most, swapped);
     }
     let (fixed, most) = (function.raw.static_shared, function.device.driver().info().max_shared);
     if u64::from(shared) + u64::from(fixed) > u64::from(most) {
@@ -168,23 +168,46 @@ fn check_extent(
     kernel: &'static str,
     value: u32,
     (name, most): (&'static str, u32),
+    swapped: Option<[[u32; 3]; 2]>,
 ) -> Result<(), ErrorKind> {
     match value {
-        0 => beyond(kernel, name, 0, 1),
-        _ if value > most => beyond(kernel, name, value.into(), most.into()),
+        0 => beyond(kernel, name, 0, 1, None),
+        _ if value > most => beyond(kernel, name, value.into(), most.into(), swapped),
         _ => Ok(()),
     }
 }
 
 #[cold]
-fn beyond(kernel: &'static str, what: &'static str, value: u64, limit: u64) -> Result<(), ErrorKind> {
-    Err(ErrorKind::LaunchLimit { kernel, what, value, limit })
+fn beyond(
+    kernel: &'static str,
+    what: &'static str,
+    value: u64,
+    limit: u64,
+    swapped: Option<[[u32; 3]; 2]>,
+) -> Result<(), ErrorKind> {
+    Err(ErrorKind::LaunchLimit { kernel, what, value, limit, swapped })
+}
+
+/// The threads of a warp, which a block that somebody has chosen is most often a multiple of.
+const WARP: u64 = 32;
+
+/// The grid and the block of a launch that would fit the other way round, the grid as a block of whole warps. A block along more than
+/// one axis, or of several times the most threads, is meant as one and too large.
+fn are_swapped(launch: Grid, max_threads_per_block: u64) -> Option<[[u32; 3]; 2]> {
+    let Grid { grid_dim: grid, block_dim: block, .. } = launch;
+    let fits = are_within(grid, BLOCK_LIMITS)
+        && are_within(block, GRID_LIMITS)
+        && block[1..] == [1, 1]
+        && block[0] % BLOCK_LIMITS[0].1 != 0
+        && volume(grid) <= max_threads_per_block
+        && volume(grid).is_multiple_of(WARP);
+    fits.then_some([grid, block])
 }
 
 /// Whether the device can hold the blocks that must be there at once.
 fn check_residency(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
     let (kernel, driver) = (function.name, function.device.driver());
-    let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit);
+    let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit, None);
     let grid = launch.grid_dim;
     if let Some(cluster) = function.raw.cluster {
         let blocks = cluster.blocks;

@@ -12,7 +12,8 @@ use bytemuck::Pod;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data",
     label = "elements are copied byte by byte",
-    note = "write above the struct:\n#[repr(C)]\n#[derive(Clone, Copy, Pod, Zeroable)]\n#[bytemuck(crate = \"thalweg::bytemuck\")]"
+    note = "write above the struct:\n#[repr(C)]\n#[derive(Clone, Copy, Pod, Zeroable)]\n#[bytemuck(crate = \"thalweg::bytemuck\")]",
+    note = "without the last line rustc looks for a crate `bytemuck` that your own depends on"
 )]
 pub trait PlainData<'a>: Pod {}
 #[diagnostic::do_not_recommend]
@@ -80,17 +81,17 @@ pub const fn same_layout_as_one<T>(layouts: &[(usize, Option<usize>)], here: &st
 }
 
 /// A text that is put together while the crate is compiled. What does not fit is left out.
-struct Message {
+pub(crate) struct Message {
     bytes: [u8; 2048],
     length: usize,
 }
 
 impl Message {
-    const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { bytes: [0; 2048], length: 0 }
     }
 
-    const fn text(mut self, text: &str) -> Self {
+    pub(crate) const fn text(mut self, text: &str) -> Self {
         let text = text.as_bytes();
         if text.len() <= self.bytes.len() - self.length {
             let mut at = 0;
@@ -103,17 +104,17 @@ impl Message {
         self
     }
 
-    const fn number(self, number: usize) -> Self {
+    pub(crate) const fn number(self, number: usize) -> Self {
         let message = if number >= 10 { self.number(number / 10) } else { self };
         message.text(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"][number % 10])
     }
 
-    const fn bytes(self, number: usize) -> Self {
+    pub(crate) const fn bytes(self, number: usize) -> Self {
         self.number(number).text(if number == 1 { " byte" } else { " bytes" })
     }
 
     #[track_caller]
-    const fn stop(&self) -> ! {
+    pub(crate) const fn stop(&self) -> ! {
         match str::from_utf8(self.bytes.split_at(self.length).0) {
             Ok(text) => panic!("{}", text),
             Err(_) => unreachable!(),

@@ -141,7 +141,7 @@ pub use plan::{
 };
 pub use progress::Progress;
 pub use registry::compile_kernels;
-pub use report::Report;
+pub use report::{Awaited, Report};
 pub use session::Session;
 pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
 pub use slices::Views;

@@ -72,8 +72,33 @@ pub struct Report {
     pub enqueuing: Duration,
     /// From the first call to the last result: real time on a GPU, virtual time on the simulated device.
     pub time: Duration,
+    /// The sources and sinks that the run has waited for for a second or more altogether, in the order of their declarations.
+    pub awaited: Vec<Awaited>,
     /// Whether `time` is virtual.
     pub simulated: bool,
+}
+
+/// A source or a sink that has kept a run waiting.
+///
+/// A run that waits for one for five seconds says so once: as a `tracing` event (level `WARN`, with the feature), and on standard
+/// error where the program is built with debug assertions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Awaited {
+    /// The argument.
+    pub host: &'static str,
+    /// Whether it is a sink.
+    pub is_sink: bool,
+    /// How long, altogether: real time on every device.
+    pub time: Duration,
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, is_sink, time } = self;
+        let what = if *is_sink { "sink" } else { "source" };
+        write!(f, "{:.1} s for {what} `{host}`", time.as_secs_f64())
+    }
 }
 
 impl Report {
@@ -86,6 +111,13 @@ impl Report {
     /// Bytes per second from device to host, likewise.
     pub fn bandwidth_to_host(&self) -> f64 {
         rate(self.bytes_to_host, self.time)
+    }
+}
+
+impl Report {
+    /// A line for each source or sink that was waited for.
+    fn write_awaited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.awaited.iter().try_for_each(|awaited| write!(f, "\n  waited {awaited}"))
     }
 }
 
@@ -120,7 +152,8 @@ impl fmt::Display for Report {
         }
         write!(f, "{}", if self.simulated { " (virtual time)" } else { "" })?;
         if (self.bytes_to_device, self.bytes_to_host) == (0, 0) {
-            return write!(f, ", nothing copied");
+            write!(f, ", nothing copied")?;
+            return self.write_awaited(f);
         }
         writeln!(
             f,
@@ -129,10 +162,10 @@ impl fmt::Display for Report {
             self.bandwidth_to_host() / 1e9,
         )?;
         write!(f, "  {} to the device, {} back", Bytes(self.bytes_to_device), Bytes(self.bytes_to_host))?;
-        match self.bytes_staged {
-            0 => Ok(()),
-            staged => write!(f, ", {} of them staged by the CPU", Bytes(staged)),
+        if self.bytes_staged > 0 {
+            write!(f, ", {} of them staged by the CPU", Bytes(self.bytes_staged))?;
         }
+        self.write_awaited(f)
     }
 }
 
@@ -175,6 +208,7 @@ mod tests {
                 pinned_memory: 0,
                 enqueuing: Duration::ZERO,
                 time: Duration::ZERO,
+                awaited: Vec::new(),
                 simulated: false,
             }
         }

@@ -4,6 +4,10 @@
 //! Whoever looks is called by the thread that enqueues, and may panic: so nobody is called between the last operation and
 //! the end of the wait for the device, where nothing may unwind, other than to close what was opened.
 
+use std::fmt;
+use std::io::Write;
+use std::time::Duration;
+
 use crate::device::Device;
 use crate::error::Error;
 #[cfg(feature = "nvtx")]
@@ -12,6 +16,7 @@ use crate::plan::Plan;
 use crate::progress::{Listener, RunProgress};
 use crate::report::Report;
 use crate::sim::Spec;
+use crate::unwind::contain;
 #[cfg(feature = "tracing")]
 use tracing::{field::Empty, span::EnteredSpan};
 
@@ -148,6 +153,50 @@ impl RunWatch {
             Err(error) => failed(error),
         }
     }
+}
+
+/// A source or a sink that a run waits for.
+pub(crate) struct Late {
+    pub(crate) pipeline: &'static str,
+    /// The argument.
+    pub(crate) host: &'static str,
+    pub(crate) is_sink: bool,
+    /// The one that it is to fill or to accept; none where the run is over and waits for its thread.
+    pub(crate) chunk: Option<usize>,
+    pub(crate) waited: Duration,
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pipeline, host, is_sink, chunk, waited } = self;
+        let what = if *is_sink { "sink" } else { "source" };
+        write!(f, "`{pipeline}` has waited {:.0} s for {what} `{host}`", waited.as_secs_f64())?;
+        match (chunk, is_sink) {
+            (Some(chunk), false) => write!(
+                f,
+                ", which has neither filled chunk {chunk} nor ended (a channel ends when its last sender is dropped)"
+            ),
+            (Some(chunk), true) => write!(f, ", which has not accepted chunk {chunk}"),
+            (None, _) => f.write_str(", whose thread is at work though the run is over"),
+        }
+    }
+}
+
+/// A run waits for a source or a sink, and has waited for long: says so to whoever listens, and with debug assertions on standard error.
+/// Whoever listens cannot unwind here.
+pub(crate) fn is_late(late: &Late) {
+    contain(|| {
+        #[cfg(feature = "tracing")]
+        {
+            let Late { pipeline, host, is_sink, chunk, waited } = late;
+            let seconds = waited.as_secs();
+            tracing::warn!(target: TARGET, pipeline, host, is_sink, chunk, seconds, "{late}");
+        }
+        if cfg!(debug_assertions) {
+            // Nobody may be there to read it.
+            let _ = writeln!(std::io::stderr(), "thalweg: {late}");
+        }
+    });
 }
 
 /// The user is told of an error.

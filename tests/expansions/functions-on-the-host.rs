@@ -49,7 +49,8 @@ impl Through {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place.
+    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
+    /// one.
     ///
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
@@ -124,7 +125,9 @@ impl Through {
                         if call_forward.calls()? {
                             call_forward
                                 .call(
-                                    fft::forward(
+                                    ::thalweg::__private::routine(
+                                        &fft::forward,
+                                    )(
                                         &call_forward.enqueue(),
                                         c.len,
                                         call_forward.read_write(dx),

@@ -52,7 +52,11 @@ mod lengths {
             let site = error.place().site.unwrap();
             assert_eq!(
                 error.to_string(),
-                format!("`y` has 9 items, but `x` has 10\n  in pipeline `Saxpy`\n  at {site}"),
+                format!(
+                    "`y` has 9 items, but `x` has 10\n  \
+                     help: all that is cut into chunks has as many items; what every chunk needs whole is declared \
+                     `resident`, or `carry` if kernels change it\n  in pipeline `Saxpy`\n  at {site}"
+                ),
             );
             assert!(error.complete().is_empty());
             assert_eq!(y, numbers(9));

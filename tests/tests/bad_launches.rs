@@ -52,7 +52,7 @@ fn outside_limits() {
             let error = pipeline.run(grid, block, shared, &mut y).unwrap_err();
             is!(
                 error,
-                LaunchLimit { kernel: "bounded", what, value, limit }
+                LaunchLimit { kernel: "bounded", what, value, limit, swapped: None }
                     if (*what, *value, *limit) == (name, number, most)
             );
             HERE.is_of_operation(&error, "Limited", "add: bounded<<<..>>>", Some(0), "add");
@@ -68,6 +68,29 @@ fn outside_limits() {
             assert_eq!(y, [2.0; 10]);
         });
     }
+}
+
+/// Whoever has swapped grid and block is asked whether it was meant so.
+#[test]
+fn grid_and_block_swapped() {
+    let device = device();
+    let mut pipeline = Limited::new(&device).unwrap();
+    let mut said = |grid, block| {
+        let error = pipeline.run(grid, block, 0, &mut [1.0; 10]).unwrap_err();
+        is!(error, LaunchLimit { kernel: "bounded", limit: 1024 | 64, .. });
+        error.kind().to_string()
+    };
+    let swapped = "kernel `bounded` cannot be launched: block.x is 19532, but the limit is 1024\n  \
+                   help: the grid comes first: were grid (64, 1, 1) and block (19532, 1, 1) swapped?";
+    assert_eq!(said((64, 1), (19_532, 1)), swapped);
+    // The other way round none of these would fit: the kernel takes 64 threads, of which 48 are no whole warps.
+    for grid in [(128, 1), (48, 1), (1, 1)] {
+        let plain = "kernel `bounded` cannot be launched: block.x is 19532, but the limit is 1024";
+        assert_eq!(said(grid, (19_532, 1)), plain);
+    }
+    let swapped = "kernel `bounded` cannot be launched: threads per block is 100, but the limit is 64\n  \
+                   help: the grid comes first: were grid (8, 4, 1) and block (100, 1, 1) swapped?";
+    assert_eq!(said((8, 4), (100, 1)), swapped);
 }
 
 #[test]

@@ -73,6 +73,27 @@ stream_pipeline! {
     }
 }
 
+stream_pipeline! {
+    /// As one writes it first: all in one stage, which has a stream.
+    pipeline InOneStage {
+        inout y: [f32];
+        chunk c = auto;
+        depth = 3;
+        stage all { copy y -> dy; double_all<<<blocks(c.len, 256), 256>>>(1, &mut dy); copy dy -> y; }
+    }
+}
+
+stream_pipeline! {
+    pipeline InTwoStages {
+        inout y: [f32];
+        chunk c = auto;
+        depth = 3;
+        stream s;
+        stage work on s { copy y -> dy; double_all<<<blocks(c.len, 256), 256>>>(1, &mut dy); }
+        stage store on s { copy dy -> y; }
+    }
+}
+
 fn halve(h: &mut [f32]) {
     h.iter_mut().for_each(|h| *h /= 2.0);
 }
@@ -194,6 +215,33 @@ fn one_stream() -> Result<()> {
     let device = Device::simulated(Spec::h200());
     let (mut double, mut y) = (OnOneStream::new(&device)?, pinned(&device)?);
     finds(Cause::OneStream, either!(double, &mut y))
+}
+
+/// What is on one stream without an `on` is in one stage.
+#[test]
+fn the_advice_is_for_what_is_written() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let mut y = pinned(&device)?;
+    let advice = |timeline: Timeline| {
+        let found = timeline.findings();
+        let found = found.into_iter().find(|finding| finding.cause == Cause::OneStream);
+        let found = found.expect("one stream has all");
+        (found.note, found.help)
+    };
+    let split =
+        |stage| format!("split `{stage}`: a stage for what goes in, for kernels and for what comes out");
+    let each_its_own = "give each its own, or leave `on` out";
+
+    let (note, help) = advice(InOneStage::new(&device)?.predict(&mut y)?);
+    assert_eq!(note, "`all` has operations that could overlap");
+    assert_eq!(help, split("all"));
+    let (note, help) = advice(OnOneStream::new(&device)?.predict(&mut y)?);
+    assert_eq!(note, "stages that could overlap are on one stream");
+    assert_eq!(help, each_its_own);
+    let (note, help) = advice(InTwoStages::new(&device)?.predict(&mut y)?);
+    assert_eq!(note, "stages that could overlap are on one stream, and parts of `work` too");
+    assert_eq!(help, format!("{}; {each_its_own}", split("work")));
+    Ok(())
 }
 
 #[test]

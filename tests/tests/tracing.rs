@@ -265,3 +265,35 @@ fn spans_end_where_an_expression_panics() {
     assert_eq!(seen.lines.last().map(String::as_str), Some("  load 1: copy y -> dy"), "{:?}", seen.lines);
     assert!(!seen.spans[0].1.contains_key("nanoseconds"));
 }
+
+/// Who keeps a run waiting is told, whatever becomes of the run.
+#[test]
+fn a_source_that_is_waited_for_is_an_event() {
+    stream_pipeline! {
+        pipeline Through {
+            input x: [u8];
+            output z: [u8];
+            chunk c = 10;
+            stage there { copy x -> dx; }
+            stage back { copy dx -> z; }
+        }
+    }
+    let _alone = alone();
+    let (sender, batches) = std::sync::mpsc::channel::<Vec<u8>>();
+    let late = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(5500));
+        drop(sender);
+    });
+    let mut through = Through::new(&Device::simulated(Spec::default())).unwrap();
+    let seen = seen(Level::WARN, || {
+        let report = through.run(source::channel(batches), sink::extend(&mut Vec::new())).unwrap();
+        assert_eq!(report.items, 0);
+    });
+    late.join().unwrap();
+    assert_eq!(
+        seen.lines,
+        [
+            "WARN: `Through` has waited 5 s for source `x`, which has neither filled chunk 0 nor ended (a channel ends when its last sender is dropped); chunk=0; host=x; is_sink=false; pipeline=Through; seconds=5"
+        ]
+    );
+}

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use super::text::{
-    after_newline, cause, counted, extent, from_first_on, list, of, of_them_shared, smaller_ring, threads,
-    to_write_all, with,
+    OWN_LENGTH, after_newline, cause, counted, extent, from_first_on, list, of, of_them_shared,
+    other_way_round, smaller_ring, threads, to_write_all, with,
 };
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
@@ -189,7 +189,7 @@ pub enum ErrorKind {
         kernel: &'static str,
     },
     /// Host arguments with different numbers of items.
-    #[error("`{host}` has {}, but `{other}` has {other_items}", counted(*items, "item"))]
+    #[error("`{host}` has {}, but `{other}` has {other_items}{OWN_LENGTH}", counted(*items, "item"))]
     Length {
         /// One argument.
         host: &'static str,
@@ -336,8 +336,9 @@ pub enum ErrorKind {
     },
     /// A launch outside the device's limits.
     #[error(
-        "kernel `{kernel}` cannot be launched: {what} is {value}, but {}",
-        if *value < *limit { format!("it must be at least {limit}") } else { format!("the limit is {limit}") }
+        "kernel `{kernel}` cannot be launched: {what} is {value}, but {}{}",
+        if *value < *limit { format!("it must be at least {limit}") } else { format!("the limit is {limit}") },
+        other_way_round(swapped)
     )]
     LaunchLimit {
         /// The kernel's name.
@@ -348,6 +349,8 @@ pub enum ErrorKind {
         value: u64,
         /// The most (or, for 0, the least) there may be.
         limit: u64,
+        /// The grid and the block, if they would fit the other way round.
+        swapped: Option<[[u32; 3]; 2]>,
     },
     /// A launch with more shared memory than the device has for a block.
     #[error(
@@ -618,7 +621,7 @@ pub enum ErrorKind {
         error: Arc<io::Error>,
     },
     /// A source has ended before there were as many items as another argument has.
-    #[error("source `{host}` ended after {}, but `{other}` has {wanted}", counted(*items, "item"))]
+    #[error("source `{host}` ended after {}, but `{other}` has {wanted}{OWN_LENGTH}", counted(*items, "item"))]
     SourceEnded {
         /// The argument.
         host: &'static str,
@@ -630,7 +633,10 @@ pub enum ErrorKind {
         wanted: usize,
     },
     /// Of several sources one has ended before another.
-    #[error("source `{host}` ended after {}, but `{other}` has gone on to {given}", counted(*items, "item"))]
+    #[error(
+        "source `{host}` ended after {}, but `{other}` has gone on to {given}{OWN_LENGTH}",
+        counted(*items, "item")
+    )]
     SourcesDiffer {
         /// The argument that has ended first.
         host: &'static str,

@@ -59,6 +59,17 @@ pub(super) fn list(names: &[String]) -> String {
     lines.join(",\n    ")
 }
 
+/// What to do about an argument of another length than the others'.
+pub(super) const OWN_LENGTH: &str = "\n  help: all that is cut into chunks has as many items; what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
+
+/// Asks whether grid and block were meant the other way round, where they would fit so.
+pub(super) fn other_way_round(swapped: &Option<[[u32; 3]; 2]>) -> String {
+    swapped.as_ref().map_or(String::new(), |[grid, block]| {
+        let (grid, block) = (extent(grid), extent(block));
+        format!("\n  help: the grid comes first: were grid {grid} and block {block} swapped?")
+    })
+}
+
 /// `(2, 1, 1)`
 pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
     format!("({x}, {y}, {z})")

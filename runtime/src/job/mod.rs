@@ -119,10 +119,16 @@ fn take<T>(state: &mut State<T>) -> Option<Result<T>> {
 /// Does some work on a thread of its own: a pipeline's run, several of them, or anything else, with what it owns. Runs in it can be
 /// [cancelled](Job::cancel). What is to be had back, also after an error, the work returns.
 ///
+/// Work that borrows (`|| saxpy.run(3.0, &x, &mut y)`, of which rustc says that the closure may outlive the function, or that borrowed
+/// data escape) is spawned in a [`scope`], with [`Scope::spawn`].
+///
 /// # Errors
 /// No thread can be started ([`ErrorKind::NoThread`]). What the work itself returns, the job gives; if it panics,
 /// [`ErrorKind::Panicked`].
-pub fn spawn<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<Job<T>> {
+// rustc shows the line of the bound where what is borrowed does not live long enough, with what is written beside it.
+pub fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static, // work that borrows is spawned in a `thalweg::scope`
+) -> Result<Job<T>> {
     let (shared, cancel) = (Shared::new(), Cancel::new());
     let (its, token) = (Arc::clone(&shared), cancel.clone());
     let thread = thread::Builder::new().name("thalweg job".to_owned());

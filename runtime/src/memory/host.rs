@@ -14,7 +14,8 @@ use crate::session::{Pulled, Pushed};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `input` of `{T}`",
     label = "expected `&[{T}]`, `&Vec<{T}>` or `&PinnedBuf<{T}>`",
-    note = "what is read chunk by chunk is a source: `source::read(file)`, `source::channel(receiver)`"
+    note = "what is read chunk by chunk is a source: `source::read(file)`, `source::channel(receiver)`",
+    note = "`run` takes each `param` and all data in the order in which the pipeline declares them"
 )]
 pub trait Input<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]
@@ -25,7 +26,8 @@ pub trait Input<'a, T: Pod>: sealed::Sealed {
 /// [`PinnedSliceMut<T>`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `inout` of `{T}`",
-    label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`"
+    label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`",
+    note = "`run` takes each `param` and all data in the order in which the pipeline declares them"
 )]
 pub trait InOut<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]
@@ -37,7 +39,8 @@ pub trait InOut<'a, T: Pod>: sealed::Sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an `output` of `{T}`",
     label = "expected `&mut [{T}]`, `&mut Vec<{T}>` or `&mut PinnedBuf<{T}>`",
-    note = "what is written chunk by chunk is a sink: `sink::write(file)`, `sink::channel(sender)`"
+    note = "what is written chunk by chunk is a sink: `sink::write(file)`, `sink::channel(sender)`",
+    note = "`run` takes each `param` and all data in the order in which the pipeline declares them"
 )]
 pub trait Output<'a, T: Pod>: sealed::Sealed {
     #[doc(hidden)]

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::awaited::Wait;
 use super::exchange::{End, Exchange};
 use super::run::{Chunk, Run};
 use super::staging::Staging;
@@ -136,7 +137,7 @@ impl Run<'_> {
         let Streaming { exchange, .. } = *streaming;
         let explained = |error| explain(self.plan, error);
         let mut staging = self.staging.borrow_mut();
-        let mut waited = Waited::default();
+        let (mut waited, mut wait) = (Waited::default(), Wait::new(exchange, self.plan));
         for (number, end) in exchange.sources() {
             // There is no other way on than to wait until the device is done with the slots.
             self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
@@ -158,6 +159,7 @@ impl Run<'_> {
                 return Err(cancelled(self.plan, Some(chunk.index as u64)).into());
             }
             if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
+                wait.goes_on(|number, end| !end.is_sink && !exchange.has_filled(number, chunk.index));
                 self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
             }
         }

@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::awaited::{Wait, Waits, no_waits};
 use super::functions::Failure;
 use super::run::Chunk;
 use super::shape::Shape;
 use crate::error::{ErrorKind, counted};
 use crate::io::{AnySink, AnySource};
+use crate::plan::Plan;
 use crate::session::{Attached, Bell, Job, Link, Trouble};
 use crate::unwind::{contain, panic_message};
 
@@ -26,6 +28,8 @@ pub(super) struct Exchange {
     /// The first chunk that is not as it should be, once the functions are done.
     lacking: AtomicUsize,
     pub(super) ends: Vec<End>,
+    /// How long the run has waited for each.
+    pub(super) waits: Mutex<Vec<Waits>>,
 }
 
 /// A source or a sink.
@@ -55,8 +59,18 @@ impl End {
         }
     }
 
-    fn is_called(&self) -> bool {
+    pub(super) fn is_called(&self) -> bool {
         matches!(self.link, Reached::Caller(_))
+    }
+
+    /// Whether its thread has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.link().is_over()
+    }
+
+    /// The chunk that it is to fill or to accept next.
+    pub(super) fn chunk_at_hand(&self) -> usize {
+        self.link().done()
     }
 }
 
@@ -67,7 +81,8 @@ impl Exchange {
         for end in &ends {
             end.link().attach(&bell, (end.name, end.shape.per_item), is_endless);
         }
-        Self { bell, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends }
+        let waits = no_waits(ends.len());
+        Self { bell, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends, waits }
     }
 
     /// To be asked before what is then waited for.
@@ -211,8 +226,9 @@ impl Exchange {
     }
 
     /// Waits until the sinks have written what they were given. What callers were given is kept for them.
-    pub(super) fn finish_sinks(&self) {
+    pub(super) fn finish_sinks(&self, plan: &'static Plan) {
         self.close(true);
+        let mut wait = Wait::new(self, plan);
         loop {
             let version = self.version();
             let all_kept = self.keep();
@@ -220,8 +236,9 @@ impl Exchange {
             if all_kept && threads.all(|end| end.link().is_over()) {
                 return;
             }
+            wait.goes_on(|_, end| end.is_sink && !end.is_over());
             // What cannot be kept is waited for.
-            self.wait(version, if all_kept { Duration::MAX } else { KEEPING });
+            self.wait(version, if all_kept { LOOKING } else { KEEPING });
         }
     }
 
@@ -287,6 +304,9 @@ impl Exchange {
         link.finished();
     }
 }
+
+/// How long a run sleeps at most while sinks write: so late it may say that it waits.
+const LOOKING: Duration = Duration::from_secs(1);
 
 /// How long a run that has no memory to keep results in waits before it tries again.
 const KEEPING: Duration = Duration::from_millis(20);

@@ -123,14 +123,19 @@ impl Call<'_, '_> {
         watch: &RunWatch,
     ) -> Result<Timeline> {
         let (exchange, threads) = self.take_feeds();
+        let plan = self.pipeline.plan;
         std::thread::scope(|scope| {
-            let _closes = Closes(&exchange);
+            let closes = Closes(&exchange);
             streamed::start(scope, &exchange, threads).map_err(|error| error.at(self.pipeline.place()))?;
             if !self.is_endless() {
                 watch.is_cut(cut.chunks(), self.pipeline.depth);
             }
-            let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange))?;
-            self.finish(enqueued, watch, Some(&exchange))
+            let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange));
+            let outcome = enqueued.and_then(|enqueued| self.finish(enqueued, watch, Some(&exchange)));
+            drop(closes);
+            // The scope waits for them too, without a word.
+            exchange.wait_for_threads(plan);
+            outcome
         })
     }
 
@@ -361,6 +366,7 @@ impl Call<'_, '_> {
         pipeline.room = Room { host_shapes, buffers, in_place, words };
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         report.time = pipeline.device.driver().clock().saturating_sub(start);
+        report.awaited = exchange.map_or_else(Vec::new, |exchange| exchange.awaited());
 
         let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
         let streams = streams.filter(|_| failure.is_none());
@@ -462,6 +468,7 @@ impl Call<'_, '_> {
             pinned_memory: (pinned + staging.held()) as u64,
             enqueuing: Duration::ZERO,
             time: Duration::ZERO,
+            awaited: Vec::new(),
             simulated: device.is_simulated(),
         }
     }

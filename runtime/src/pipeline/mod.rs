@@ -1,6 +1,7 @@
 //! What a generated pipeline is made of: the ring, the call that checks its arguments, the run that enqueues it.
 
 mod arrival;
+mod awaited;
 mod call;
 mod copies;
 mod costs;
@@ -10,6 +11,7 @@ mod enqueue;
 mod exchange;
 mod execute;
 mod explain;
+mod fits;
 mod functions;
 mod graph;
 mod halo;
@@ -28,6 +30,7 @@ mod recorded;
 mod repeat;
 mod ring;
 mod room;
+mod routine;
 mod run;
 mod shape;
 mod shared;
@@ -45,11 +48,13 @@ mod written;
 pub use call::{Buffer, Call, Host};
 pub(crate) use costs::depth as auto_depth;
 pub use enqueue::Enqueue;
+pub use fits::fits_budget;
 pub use functions::{HostValue, Outcome, Times, host_value, times};
 pub use operation::Operation;
 pub use options::{Build, Options};
 pub use purpose::Purpose;
 pub use repeat::{is_blocks, word};
+pub use routine::{Routine, routine};
 pub use run::{Chunk, Run};
 pub use shape::{Edge, Size};
 pub use state::State;
@@ -342,17 +347,6 @@ enum Drained {
     Failed(DriverError),
     /// The device does not answer: copies may be in flight.
     Lost(DriverError),
-}
-
-/// Whether a ring fits its budget.
-pub const fn fits_budget(budget: usize, depth: usize, chunk: usize, buffers: &[Size]) -> bool {
-    let mut needed: usize = 0;
-    let mut index = 0;
-    while index < buffers.len() {
-        needed = needed.saturating_add(buffers[index].bytes_for(chunk).saturating_mul(depth));
-        index += 1;
-    }
-    needed <= budget
 }
 
 /// What [`Options`] hand to [`Pipeline::new`].

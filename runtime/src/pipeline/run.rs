@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 
 use super::arrival::Waited;
+use super::awaited::Wait;
 use super::course::Course;
 use super::cut::Cut;
 use super::functions::Functions;
@@ -429,6 +430,7 @@ impl<'r> Run<'r> {
     /// it has been delivered.
     pub(super) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
         let mut waited = Waited::default();
+        let mut wait = self.streaming.map(|streaming| Wait::new(streaming.exchange, self.plan));
         loop {
             let version = self.streaming.map(|streaming| streaming.exchange.version());
             if staging.note(operation, slot, self.device) {
@@ -438,6 +440,9 @@ impl<'r> Run<'r> {
                 match (&self.streaming, version) {
                     (Some(streaming), Some(version)) => {
                         staging.help();
+                        if let Some(wait) = &mut wait {
+                            wait.goes_on(|_, end| end.operations.contains(&operation));
+                        }
                         self.wait_for_threads(staging, streaming.exchange, version, &mut waited)?;
                     }
                     _ => self.attend(staging)?,

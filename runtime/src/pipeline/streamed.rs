@@ -163,7 +163,7 @@ impl<'a> Call<'_, 'a> {
 impl Pipeline {
     /// Waits until the sinks have written what they were given. Why a source or a sink has stopped.
     pub(super) fn finish_sinks(&mut self, exchange: &Exchange) -> Option<Error> {
-        exchange.finish_sinks();
+        exchange.finish_sinks(self.plan);
         self.staging.finish(&self.device);
         // A source that has stopped ahead of what was enqueued is none of this run's.
         exchange.trouble(0).map(|(end, trouble)| explain_trouble(self.plan, end, &trouble))

@@ -112,10 +112,7 @@ impl Timeline {
                 let what = format!("`{}` is the default stream", named.map_or("", |stream| stream.name));
                 (what, "write `stream s;`, one for each stage".to_owned())
             }
-            Cause::OneStream => (
-                "stages that could overlap are on one stream".to_owned(),
-                "give each its own, or leave `on` out".to_owned(),
-            ),
+            Cause::OneStream => self.on_one_stream(),
             Cause::HostFunction => {
                 let function = self.plan.operations.iter().find_map(|operation| match operation.kind {
                     OperationKind::Host { function } => Some(function),
@@ -142,6 +139,47 @@ impl Timeline {
             Cause::Carry => {
                 let what = "each chunk waits for the one before".to_owned();
                 (what, "hand on less, or later".to_owned())
+            }
+        }
+    }
+
+    /// What could overlap, and is on one stream: whole stages, operations of one stage, or both.
+    fn on_one_stream(&self) -> (String, String) {
+        let operations = || self.plan.operations.iter().enumerate();
+        let engines = |stage: usize| {
+            let of_stage = operations().filter(move |(_, operation)| operation.stage == stage);
+            of_stage.filter_map(|(index, _)| {
+                self.spans.iter().find(|span| span.operation == index).map(|span| span.engine)
+            })
+        };
+        let mixed = |stage: &usize| {
+            let mut engines = engines(*stage);
+            engines.next().is_some_and(|first| engines.any(|other| other != first))
+        };
+        let mixed: Vec<_> = (0..self.plan.stages.len())
+            .filter(mixed)
+            .map(|stage| format!("`{}`", self.plan.stages[stage]))
+            .collect();
+        // Stages that name no stream have one each.
+        let share = operations().any(|(index, operation)| {
+            let later = &self.plan.operations[index + 1..];
+            later.iter().any(|other| other.stream == operation.stream && other.stage != operation.stage)
+        });
+        let each_its_own = "give each its own, or leave `on` out";
+        let split = |stages: &str| {
+            format!("split {stages}: a stage for what goes in, for kernels and for what comes out")
+        };
+        match (&mixed[..], share) {
+            ([], _) => ("stages that could overlap are on one stream".to_owned(), each_its_own.to_owned()),
+            (mixed, false) => {
+                let has = if mixed.len() == 1 { "has" } else { "have" };
+                let names = mixed.join(", ");
+                (format!("{names} {has} operations that could overlap"), split(&names))
+            }
+            (mixed, true) => {
+                let names = mixed.join(", ");
+                let what = format!("stages that could overlap are on one stream, and parts of {names} too");
+                (what, format!("{}; {each_its_own}", split(&names)))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Sources and sinks as arguments of runs: every adapter, lengths known and not, errors on the way, back-pressure.
 
 mod adapters;
+mod awaited;
 mod failures;
 mod gpu;
 mod lengths;

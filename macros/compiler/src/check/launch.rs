@@ -55,6 +55,9 @@ fn block(block: &Expr, grid: &Expr, diagnostics: &mut Diagnostics) -> bool {
     let threads = axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(value(axis)?));
     if let Some(threads) = threads.filter(|&threads| threads > THREADS) {
         let help = match (&axes[..], threads / THREADS) {
+            ([_], _) if are_swapped(grid, &axes) => {
+                "the grid comes first, `<<<grid, block>>>`: were the two swapped?".to_owned()
+            }
             ([_], _) if threads % THREADS == 0 && matches!(grid, Expr::Call(_)) => {
                 "use 1024 threads, here and where the grid is computed".to_owned()
             }
@@ -82,6 +85,21 @@ fn block(block: &Expr, grid: &Expr, diagnostics: &mut Diagnostics) -> bool {
             .help(format!("use {full} threads"));
     }
     within
+}
+
+/// Whether a block that is too large, of no whole number of largest blocks, would do as a grid, and the grid as a block of whole warps.
+fn are_swapped(grid: &Expr, block: &[&Expr]) -> bool {
+    let product =
+        |axes: &[&Expr]| axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(value(axis)?));
+    let is_within = |axes: &[&Expr], limits: [u128; 3]| {
+        axes.len() <= 3
+            && axes.iter().zip(limits).all(|(axis, limit)| value(axis).is_some_and(|n| n <= limit))
+    };
+    let axes = extents(grid);
+    let is_block =
+        product(&axes).is_some_and(|threads| (1..=THREADS).contains(&threads) && threads % WARP == 0);
+    let is_whole = product(block).is_some_and(|threads| threads % THREADS == 0);
+    is_block && !is_whole && is_within(&axes, BLOCK) && is_within(block, GRID)
 }
 
 /// Whether every constant axis is within its limit.

@@ -20,7 +20,8 @@ use crate::check::constant::{extents, is_constant, names_constants};
 use crate::check::launch as limit;
 use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
-use names::{Names, hygienic, placed};
+pub(crate) use names::placed;
+use names::{Names, hygienic};
 pub(crate) use plain::Elements;
 pub(crate) use repeats::{follow, is_primitive};
 pub(crate) use run::many_arguments;
@@ -175,14 +176,16 @@ fn budget_fits(cx: &Context<'_>) -> Option<TokenStream> {
         return None;
     }
     // Left to the runtime, it is made small enough.
-    let depth = depth.given().map_or_else(|| quote_spanned!(site=> 1), |depth| quote_spanned!(site=> #depth));
+    let depth = match depth.given() {
+        Some(depth) => quote_spanned!(site=> ::core::option::Option::Some(#depth)),
+        None => quote_spanned!(site=> ::core::option::Option::None),
+    };
     let sizes = ring().map(|shape| size(cx, shape));
     // rustc reports it at the first token of the whole: where the budget is written.
     let at = site.located_at(budget.span());
     let private = placed(quote_spanned!(site=> #runtime::__private), at);
-    let message =
-        "[TW0708]: the ring needs more device memory than its `budget`\nhelp: use a smaller chunk or depth";
-    let fits = quote_spanned!(at=> ::core::assert!(#private::fits_budget(#budget, #depth, #items, &[#(#sizes),*]), #message));
+    let fits =
+        quote_spanned!(at=> #private::fits_budget("[TW0708]", #budget, #depth, #items, &[#(#sizes),*]));
     Some(constant(generics, at, &fits))
 }
 

@@ -272,8 +272,11 @@ fn body(cx: &Context<'_>, index: usize) -> TokenStream {
             copy("copy", (&buffers[from.0], &names.from), (&buffers[to.0], &names.to))
         }
         OperationKind::Fill(fill) => {
+            // rustc reports a value of another type at the keyword and the value.
+            let site = site.located_at(operation.at);
             let (buffer, value) = (at(&buffers[fill.buffer.0], fill.name.span()), &fill.value);
-            quote_spanned!(site=> #name.fill(#buffer, #value)?;)
+            let (name, method) = (at(name, operation.at), Ident::new("fill", site));
+            quote_spanned!(site=> #name.#method(#buffer, #value)?;)
         }
         OperationKind::Launch(launch) => launch_call(cx, index, launch),
         OperationKind::Call(call) => routine(cx, index, call),
@@ -330,15 +333,35 @@ fn device_argument(cx: &Context<'_>, index: usize, argument: &CallArgument, plac
     quote_spanned!(site.located_at(last)=> #operation.#method(#name))
 }
 
+/// The arguments of a routine up to which the runtime knows it for one.
+const ROUTINE_ARGUMENTS: usize = 16;
+
+/// Whether it is a routine of the runtime's, `cublas::gemm`. Of those rustc need not be asked: they are routines, and whose bounds do not
+/// hold is said at the argument where nothing stands between the function and its call.
+fn is_of_a_library(path: &syn::ExprPath) -> bool {
+    let mut modules = path.path.segments.iter().rev().skip(1);
+    modules.next().is_some_and(|module| {
+        ["cublas", "cudnn", "cufft", "curand"].iter().any(|library| module.ident == library)
+    })
+}
+
 /// `call path(args)`: the routine is handed what to enqueue with.
 fn routine(cx: &Context<'_>, index: usize, call: &Invocation) -> TokenStream {
     let (place, path) = (call.path.span(), &call.path);
     let site = hygienic().located_at(place);
     let operation = &at(&cx.names.operations[index], place);
     let args = call.args.iter().map(|argument| device_argument(cx, index, argument, place));
+    // rustc is to say of a function that is no routine what one looks like, rather than that there is an argument too many.
+    let routine = match call.args.len() <= ROUTINE_ARGUMENTS && !is_of_a_library(path) {
+        true => {
+            let checked = placed(super::run::private(cx), place);
+            quote_spanned!(site=> #checked::routine(&#path))
+        }
+        false => path.to_token_stream(),
+    };
     quote_spanned! {site=>
         if #operation.calls()? {
-            #operation.call(#path(&#operation.enqueue(), #(#args),*))?;
+            #operation.call(#routine(&#operation.enqueue(), #(#args),*))?;
         }
     }
 }

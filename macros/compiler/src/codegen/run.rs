@@ -135,7 +135,8 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
     let [run, profile, predict] =
         ["run", "profile", "predict"].map(|name| at(&Ident::new(name, site), cx.program.name.span()));
     quote_spanned! {site=>
-        /// Runs the pipeline over all items and waits until the results are in place.
+        /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
+        /// one.
         ///
         /// # Errors
         /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the

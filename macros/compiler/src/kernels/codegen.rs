@@ -12,7 +12,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::text;
-use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions};
+use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions, placed};
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(
@@ -260,16 +260,21 @@ impl Generator<'_> {
                 },
             })
         });
+        // rustc reports an argument that the body takes as another type at its declaration, and what the body as a whole lacks at
+        // its path.
         let arguments = kernel.parameters.iter().map(|Parameter { name, kind, .. }| match kind {
             ParameterKind::ReadWrite(_) | ParameterKind::Write(_) => {
-                quote_spanned!(Span::mixed_site()=> &mut *#name)
+                quote_spanned!(name.span().resolved_at(Span::mixed_site())=> &mut *#name)
             }
             _ => name.to_token_stream(),
         });
+        let at_host = Span::mixed_site().located_at(host.span());
+        let placed = placed(&private, at_host);
+        let each = quote_spanned!(at_host=> #placed::for_each(grid, |at| #host(at, #(#arguments),*)););
         let body = quote_spanned! {Span::mixed_site()=>
             move || {
                 #(#slices)*
-                #private::for_each(grid, |at| #host(at, #(#arguments),*));
+                #each
             }
         };
         let promises = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {

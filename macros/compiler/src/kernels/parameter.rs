@@ -80,6 +80,10 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
     let declare =
         |form: &str, element: &Type| Some(format!("declare it `{}`", form.replace('T', &text(element))));
     match peel(ty) {
+        // What a kernel writes is lent to it as it is.
+        Type::Reference(reference) if is_out(&reference.elem) => {
+            Err(Some(format!("declare it `{}`", text(peel(&reference.elem)))))
+        }
         Type::Reference(reference) => {
             let mutable = reference.mutability.is_some();
             let form = if mutable { "&mut [T]" } else { "&[T]" };
@@ -107,6 +111,13 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
         Type::Array(_) | Type::Tuple(_) | Type::Macro(_) => Ok(ParameterKind::Scalar),
         _ => Err(None),
     }
+}
+
+/// Whether it is `Out<[T]>`.
+fn is_out(ty: &Type) -> bool {
+    let Type::Path(path) = peel(ty) else { return false };
+    let last = path.path.segments.last();
+    last.is_some_and(|last| last.ident == "Out" && out_element(&last.arguments).is_some())
 }
 
 /// The `T` of `<[T]>`.

@@ -24,11 +24,25 @@ pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> sy
         stream = Some(name(input, "the name of a stream")?);
     }
     if !input.peek(syn::token::Brace) {
-        return Err(expected(input, "`{` and the stage's operations"));
+        let error = expected(input, "`{` and the stage's operations");
+        return Err(match colon(input, &stage_name, stream.as_ref()) {
+            Some(help) => syn::Error::new(error.span(), format!("{error}\nhelp: {help}")),
+            None => error,
+        });
     }
     let mut unread = Vec::new();
     let operations = block(input, &mut unread, diagnostics)?;
     Ok(Item::Stage { name: stage_name, stream, operations, unread })
+}
+
+/// What to write where a stage has a colon, as streams have before their priority.
+fn colon(input: ParseStream<'_>, stage: &Ident, stream: Option<&Ident>) -> Option<String> {
+    let fork = input.fork();
+    fork.parse::<Token![:]>().ok()?;
+    match (stream, fork.call(Ident::parse_any)) {
+        (None, Ok(stream)) => Some(format!("write `stage {stage} on {stream} {{ … }}`")),
+        _ => Some("remove the `:`".to_owned()),
+    }
 }
 
 /// `{ … }`. Kernels of launches that cannot be read go to `unread`.
@@ -131,6 +145,10 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
     }
     let help = match text.as_str() {
         "for" | "while" | "loop" => "operations are repeated with `repeat n { … }`".to_owned(),
+        "let" => {
+            "write the value where it is used, as an argument of a launch; one for the whole run is a `param`"
+                .to_owned()
+        }
         "match" => "operations are chosen with `if condition { … } else { … }`".to_owned(),
         _ => format!("a similar keyword exists: `{}`", similar(&text, KEYWORDS)?),
     };
