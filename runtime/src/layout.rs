@@ -86,6 +86,9 @@ pub(crate) struct Message {
     length: usize,
 }
 
+/// Where a text that begins with its code has it.
+const CODE: std::ops::Range<usize> = 1..7;
+
 impl Message {
     pub(crate) const fn new() -> Self {
         Self { bytes: [0; 2048], length: 0 }
@@ -113,9 +116,15 @@ impl Message {
         self.number(number).text(if number == 1 { " byte" } else { " bytes" })
     }
 
+    /// A text that begins with its code, `[TW0417]`, ends with the page of the code.
     #[track_caller]
-    pub(crate) const fn stop(&self) -> ! {
-        match str::from_utf8(self.bytes.split_at(self.length).0) {
+    pub(crate) const fn stop(self) -> ! {
+        let said = self.bytes;
+        let message = match str::from_utf8(said.split_at(CODE.end).0.split_at(CODE.start).1) {
+            Ok(code) if said[0] == b'[' => self.text("\nsee: book/src/errors/").text(code).text(".md"),
+            _ => self,
+        };
+        match str::from_utf8(message.bytes.split_at(message.length).0) {
             Ok(text) => panic!("{}", text),
             Err(_) => unreachable!(),
         }

@@ -40,7 +40,7 @@ impl Diagnostic {
 
     /// The text as rustc shows it after `error: `.
     pub fn message(&self) -> String {
-        format!("[{}]: {}", self.code, self.text)
+        coded(self.code, &self.text)
     }
 
     /// The tokens it points at.
@@ -155,7 +155,8 @@ impl Diagnostics {
                 let span = first.map_or_else(Span::call_site, |token| token.span());
                 let name = Ident::new(diagnostic.code, Span::mixed_site().located_at(span));
                 // The name says the code already: "use of deprecated constant `_::TW0205`: …".
-                let (message, allowed) = (&diagnostic.text, &self.allowed);
+                let message = format!("{}\n{}", diagnostic.text, page(diagnostic.code));
+                let allowed = &self.allowed;
                 quote_spanned! {Span::mixed_site()=>
                     #allowed
                     const _: () = {
@@ -167,6 +168,16 @@ impl Diagnostics {
             }
         }
     }
+}
+
+/// A message with its code before it, and where its page is behind it.
+pub fn coded(code: &str, text: &str) -> String {
+    format!("[{code}]: {text}\n{}", page(code))
+}
+
+/// The last line of a message: the page of the book's error index.
+pub fn page(code: &str) -> String {
+    format!("see: book/src/errors/{code}.md")
 }
 
 /// How many of something there are: `1 byte`, `4 bytes`.

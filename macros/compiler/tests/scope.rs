@@ -2,6 +2,10 @@
 
 use std::str::FromStr;
 
+#[path = "common/page.rs"]
+mod page;
+
+use page::without_page;
 use proc_macro2::TokenStream;
 
 /// The errors of a pipeline whose launch has `value` as an argument.
@@ -18,7 +22,10 @@ fn errors(chunk: &str, value: &str) -> Vec<String> {
     let expanded = thalweg_compiler::stream_pipeline(TokenStream::from_str(&pipeline).expect("it lexes"));
     let file: syn::File = syn::parse2(expanded).expect("the expansion is Rust");
     let texts = file.items.into_iter().filter_map(|item| match item {
-        syn::Item::Macro(item) => Some(item.mac.parse_body::<syn::LitStr>().ok()?.value()),
+        syn::Item::Macro(item) => {
+            let text = item.mac.parse_body::<syn::LitStr>().ok()?.value();
+            Some(without_page(&text).to_owned())
+        }
         _ => None,
     });
     texts.collect()

@@ -18,6 +18,7 @@ use syn::{ExprPath, Generics};
 
 use crate::check::constant::{extents, is_constant, names_constants};
 use crate::check::launch as limit;
+use crate::diagnostics::coded;
 use crate::resolve::{Buffer, BufferKind, Halo, OperationKind, Program, Shape};
 use crate::schedule::Schedule;
 pub(crate) use names::placed;
@@ -209,8 +210,14 @@ fn constant_launches(cx: &Context<'_>) -> Vec<TokenStream> {
     let mut checks = Vec::new();
     for operation in &cx.program.operations {
         let OperationKind::Launch(launch) = &operation.kind else { continue };
-        let block = "[TW0502]: block has no threads, or more than a GPU takes: 1024, and 1024 x 1024 x 64\nhelp: use fewer threads and a larger grid";
-        let grid = "[TW0503]: grid has no blocks, or more than a GPU takes: 2147483647 x 65535 x 65535\nhelp: put the largest extent along x";
+        let block = coded(
+            "TW0502",
+            "block has no threads, or more than a GPU takes: 1024, and 1024 x 1024 x 64\nhelp: use fewer threads and a larger grid",
+        );
+        let grid = coded(
+            "TW0503",
+            "grid has no blocks, or more than a GPU takes: 2147483647 x 65535 x 65535\nhelp: put the largest extent along x",
+        );
         let limits = [
             (&launch.block, limit::BLOCK, limit::THREADS, block),
             (&launch.grid, limit::GRID, u128::MAX, grid),

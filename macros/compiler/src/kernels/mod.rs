@@ -32,6 +32,7 @@ mod toolkit;
 mod toolkit_types;
 mod unit;
 
+use crate::diagnostics::coded;
 pub use files::Files;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -76,12 +77,12 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
 
 /// An error at `at`: the fact, why it matters, and the edit that mends it.
 fn error(at: impl ToTokens, code: &str, message: &str, notes: &[String], help: Option<String>) -> syn::Error {
-    let mut text = format!("[{code}]: {message}");
+    let mut text = message.to_owned();
     for note in notes {
         text += &format!("\nnote: {note}");
     }
     if let Some(help) = help {
         text += &format!("\nhelp: {help}");
     }
-    syn::Error::new_spanned(at, text)
+    syn::Error::new_spanned(at, coded(code, &text))
 }

@@ -9,6 +9,8 @@ use syn::{
     Token, Visibility,
 };
 
+use crate::diagnostics::coded;
+
 use super::attributes::{self, Cluster, Instantiate};
 use super::error;
 use super::parameter::{Parameter, ParameterKind, nameless, parameter};
@@ -47,7 +49,7 @@ const FORM: &str = "kernels are declared `safe fn name(n: u32, x: &[f32], y: &mu
 /// A syntax error in syn's words.
 pub(super) fn syntax_error(found: syn::Error, help: &str, errors: &mut Errors) {
     for found in found {
-        let text = format!("[TW0413]: {found}\nhelp: {help}");
+        let text = coded("TW0413", &format!("{found}\nhelp: {help}"));
         errors.push(syn::Error::new(found.span(), text));
     }
 }

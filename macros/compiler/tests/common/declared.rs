@@ -1,5 +1,8 @@
 //! Blocks of kernels and what they expand to.
 
+#[path = "page.rs"]
+mod page;
+
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -24,7 +27,7 @@ pub fn formatted(expanded: TokenStream) -> String {
     prettyplease::unparse(&syn::parse2(expanded).expect("the expansion is Rust"))
 }
 
-/// The texts of all `compile_error!`, and what else was expanded.
+/// The texts of all `compile_error!` without their last lines, which say where their pages are, and what else was expanded.
 pub fn errors_and_rest(expanded: TokenStream) -> (Vec<String>, Vec<syn::Item>) {
     let file: syn::File = syn::parse2(expanded).expect("the expansion is Rust");
     let mut errors = Vec::new();
@@ -35,7 +38,7 @@ pub fn errors_and_rest(expanded: TokenStream) -> (Vec<String>, Vec<syn::Item>) {
                 if item.mac.path.segments.last().is_some_and(|last| last.ident == "compile_error") =>
             {
                 let text: LitStr = item.mac.parse_body().expect("an error has a text");
-                errors.push(text.value());
+                errors.push(page::without_page(&text.value()).to_owned());
             }
             other => rest.push(other),
         }

@@ -1,11 +1,16 @@
 //! What the macros say in what they expand to.
 
+#[path = "page.rs"]
+mod page;
+
 use std::ops::Range;
 
+use page::without_page;
 use proc_macro2::{Span, TokenStream, TokenTree};
 
 /// An error or a warning.
 pub struct Said {
+    /// Without its last line, which says where its page is.
     pub text: String,
     /// Where it begins.
     pub span: Span,
@@ -23,7 +28,7 @@ pub fn errors(tokens: TokenStream) -> Vec<Said> {
                 Some(span) => {
                     let text: syn::LitStr = syn::parse2(group.stream()).expect("an error has a text");
                     let bytes = joined(span, text.span());
-                    found.push(Said { text: text.value(), span, bytes });
+                    found.push(Said { text: without_page(&text.value()).to_owned(), span, bytes });
                 }
                 None => found.extend(errors(group.stream())),
             },
@@ -42,8 +47,7 @@ fn joined(first: Span, last: Span) -> Option<Range<usize>> {
 
 /// The code of an error, `TW` and four digits.
 pub fn code(text: &str) -> &str {
-    let code = text.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
-    code.unwrap_or_else(|| panic!("no code: {text}")).0
+    page::code(text)
 }
 
 /// A code, the fact in lower case, then notes and helps; no full stop, no exclamation.
