@@ -121,7 +121,9 @@ impl Message {
     pub(crate) const fn stop(self) -> ! {
         let said = self.bytes;
         let message = match str::from_utf8(said.split_at(CODE.end).0.split_at(CODE.start).1) {
-            Ok(code) if said[0] == b'[' => self.text("\nsee: book/src/errors/").text(code).text(".md"),
+            Ok(code) if said[0] == b'[' && said[CODE.end] == b']' => {
+                self.text("\nsee: book/src/errors/").text(code).text(".md")
+            }
             _ => self,
         };
         match str::from_utf8(message.bytes.split_at(message.length).0) {

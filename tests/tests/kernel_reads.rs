@@ -20,17 +20,15 @@ mod promised {
     // ANCHOR_END: reads
 }
 
-/// The same kernels, declared as their prototypes are.
+/// The same kernels, declared as their prototypes are. They are planned with, and not run.
 mod as_they_are {
     use super::*;
 
     #[kernels("../cu/unmarked.cu")]
     unsafe extern "CUDA" {
-        #[host(shifted_in_place)]
         #[requires(n as usize <= x.len().min(y.len()))]
         pub safe fn shifted(n: u32, b: f32, x: &mut [f32], y: Out<[f32]>);
 
-        #[host(scaled_in_place)]
         #[requires(n as usize <= x.len().min(y.len()))]
         pub safe fn scaled(n: u32, a: f32, x: &mut [f32], y: Out<[f32]>);
     }
@@ -48,14 +46,6 @@ fn scaled_on_host(thread: Thread, n: u32, a: f32, x: &[f32], y: &mut [f32]) {
     if i < n as usize {
         y[i] = a * x[i];
     }
-}
-
-fn shifted_in_place(thread: Thread, n: u32, b: f32, x: &mut [f32], y: &mut [f32]) {
-    shifted_on_host(thread, n, b, x, y);
-}
-
-fn scaled_in_place(thread: Thread, n: u32, a: f32, x: &mut [f32], y: &mut [f32]) {
-    scaled_on_host(thread, n, a, x, y);
 }
 
 macro_rules! both {

@@ -74,28 +74,32 @@ mod tests {
 
     fn said(budget: usize, depth: Option<usize>, chunk: usize, buffers: &[Size]) -> Option<String> {
         let buffers = buffers.to_vec();
-        let checked = std::panic::catch_unwind(move || fits_budget("[C]", budget, depth, chunk, &buffers));
-        checked.err().map(|panic| *panic.downcast::<String>().unwrap())
+        let checked =
+            std::panic::catch_unwind(move || fits_budget("[TW0708]", budget, depth, chunk, &buffers));
+        checked.err().map(|panic| {
+            let said = *panic.downcast::<String>().unwrap();
+            said.strip_suffix("\nsee: book/src/errors/TW0708.md").expect("its page").to_owned()
+        })
     }
 
     #[test]
     fn what_would_fit_is_said() {
         let two = [Size::of::<f32>(1), Size::of::<f32>(3)];
         assert_eq!(said(160, Some(2), 5, &two), None);
-        let expected = "[C]: the ring needs 192 bytes of device memory, but its `budget` has 160\n\
+        let expected = "[TW0708]: the ring needs 192 bytes of device memory, but its `budget` has 160\n\
             note: 2 slots have 96 bytes each, for a chunk of 6 items\n\
             help: use a chunk of 5 or less, or a depth of 1 or less";
         assert_eq!(said(160, Some(2), 6, &two).unwrap(), expected);
-        let expected = "[C]: the ring needs 176 bytes of device memory, but its `budget` has 160\n\
+        let expected = "[TW0708]: the ring needs 176 bytes of device memory, but its `budget` has 160\n\
             note: 1 slot has 176 bytes, for a chunk of 11 items\n\
             help: use a chunk of 10 or less";
         assert_eq!(said(160, None, 11, &two).unwrap(), expected);
         let per_chunk = [Size::of::<f32>(2).per_chunk()];
-        let expected = "[C]: the ring needs 24 bytes of device memory, but its `budget` has 20\n\
+        let expected = "[TW0708]: the ring needs 24 bytes of device memory, but its `budget` has 20\n\
             note: 3 slots have 8 bytes each, for a chunk of 100 items\n\
             help: use a depth of 2 or less";
         assert_eq!(said(20, Some(3), 100, &per_chunk).unwrap(), expected);
-        let expected = "[C]: the ring needs 8 bytes of device memory, but its `budget` has 1\n\
+        let expected = "[TW0708]: the ring needs 8 bytes of device memory, but its `budget` has 1\n\
             note: 1 slot has 8 bytes, for a chunk of 1 item\n\
             help: give it a `budget` of at least 8 bytes";
         assert_eq!(said(1, None, 1, &per_chunk).unwrap(), expected);
