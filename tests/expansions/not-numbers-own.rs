@@ -36,7 +36,8 @@ impl Fill {
     pub fn options(device: &::thalweg::Device) -> ::thalweg::Options<Self> {
         ::thalweg::Options::new(device)
     }
-    /// Runs the pipeline over all items and waits until the results are in place.
+    /// Runs the pipeline over all items and waits until the results are in place. It is no future: in async code, `spawn` gives
+    /// one.
     ///
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the

@@ -115,6 +115,10 @@ on_both_devices! {
     }
 }
 
+/// What is said of lengths that differ.
+const AS_MANY: &str = "help: all that is cut into chunks has as many items; what every chunk needs whole is declared `resident`, or `carry` \
+    if kernels change it";
+
 #[test]
 fn too_little_room_for_the_chunks() {
     let device = Device::simulated(Spec::default());
@@ -177,7 +181,10 @@ fn mapped_arguments_are_checked_like_others() {
         kind(run(&buffer(&other, 20), 20, 4, 40).unwrap_err()),
         "`x` belongs to `simulated H200`, but the pipeline to another `simulated H200`"
     );
-    assert_eq!(kind(run(&x, 19, 4, 40).unwrap_err()), "`y` has 19 items, but `x` has 20");
+    assert_eq!(
+        kind(run(&x, 19, 4, 40).unwrap_err()),
+        format!("`y` has 19 items, but `x` has 20\n  {AS_MANY}")
+    );
     assert_eq!(
         kind(run(&x, 20, 4, 41).unwrap_err()),
         "`z` has 41 elements, which is no multiple of 2 elements an item"
@@ -351,7 +358,7 @@ fn device_arguments_are_checked_like_others() {
         "`from` belongs to `simulated H200`, but the pipeline to another `simulated H200`"
     );
     let error = work.run(&buffer(&device, 5), &mut buffer(&device, 4)).unwrap_err();
-    assert_eq!(error.kind().to_string(), "`both` has 4 items, but `from` has 5");
+    assert_eq!(error.kind().to_string(), format!("`both` has 4 items, but `from` has 5\n  {AS_MANY}"));
     assert_eq!(error.place().site.map(|site| site.line > 1), Some(true));
     work.run(&buffer(&device, 4), &mut buffer(&device, 4)).unwrap();
 }

@@ -4,7 +4,7 @@ typedef float real;
 typedef double real;
 #endif
 
-extern "C" __global__ void scale(unsigned n, real factor, real* y) {
+extern "C" __global__ void scale(unsigned n, real factor, float* y) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] *= factor;
 }

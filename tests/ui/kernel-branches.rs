@@ -4,7 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("kernel-branches.cu")]
 unsafe extern "CUDA" {
-    safe fn scale(n: u32, factor: i32, y: &mut [i32]);
+    safe fn scale(n: u32, factor: i32, y: &mut [f32]);
 }
 
 fn main() {}

@@ -1,4 +1,4 @@
-extern "C" __global__ void scale(unsigned n, real factor, real* y) {
+extern "C" __global__ void scale(unsigned n, real factor, float* y) {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] *= factor;
 }

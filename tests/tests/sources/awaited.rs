@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use thalweg::Awaited;
 use thalweg::prelude::*;
+use thalweg_tests::book::recorded;
 use thalweg_tests::waiting::in_time;
 
 use super::Through;
@@ -111,6 +112,7 @@ fn a_run_says_whom_it_waits_for() {
                 "thalweg: `Through` has waited 5 s for source `x`, whose thread is at work though the run is over",
             ]
         );
+        recorded("sources-awaited.txt", lines[2]);
     } else {
         assert!(lines.is_empty(), "{lines:?}");
     }

@@ -99,6 +99,10 @@ const _: () = {
             Self { function }
         }
     }
+    #[cfg(test)]
+    ::thalweg::__private::register! {
+        < blur as ::thalweg::__private::Kernel > ::INFO
+    }
     const _: () = ::thalweg::__private::same_layout::<
         Params,
     >(

@@ -33,6 +33,7 @@ impl saxpy {
     ) -> ::thalweg::__private::Result<()> {
         let x = ::thalweg::__private::ReadArg::view(x);
         let y = ::thalweg::__private::ReadWriteArg::view(y);
+        launch.follows([::thalweg::__private::word(&n)]);
         launch
             .requires(
                 (|| n as usize <= x.len())(),

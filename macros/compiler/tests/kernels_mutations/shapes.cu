@@ -1,7 +1,9 @@
 // Kernels with a parameter of each sort that sources in the field have.
 
 #include <cuComplex.h>
+#ifndef __CUDACC_RTC__
 #include <cufft.h>
+#endif
 #include <curand_kernel.h>
 
 typedef unsigned int index_t;
