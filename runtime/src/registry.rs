@@ -95,6 +95,7 @@ macro_rules! __thalweg_register {
 /// [`Compile`]: ErrorKind::Compile
 /// [`NoSuchKernel`]: ErrorKind::NoSuchKernel
 /// [`NoKernels`]: ErrorKind::NoKernels
+#[expect(clippy::test_attr_in_doctest, reason = "the example shows how a test calls it")]
 pub fn compile_kernels(architecture: &str) -> Result<()> {
     compile_all(Registered::all().map(|registered| registered.kernel).collect(), architecture)
 }

@@ -584,7 +584,7 @@ mod requirements {
         #[thalweg::kernels("../../kernels/cu/saxpy.cu")]
         unsafe extern "CUDA" {
             #[requires(n as usize <= x.len().min(y.len()))]
-            #[requires(u64::from(n) <= u64::MAX && n.pow(2) >= n && a.abs() < f32::MAX)]
+            #[requires(u64::from(n) < u64::MAX && n.pow(2) >= n && a.abs() < f32::MAX)]
             pub(super) safe fn saxpy(n: u32, a: f32, x: &[f32], y: &mut [f32]);
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thalweg::prelude::*;
-use thalweg::{Engine, Error, ErrorKind, Timeline};
+use thalweg::{Engine, ErrorKind, Timeline};
 use thalweg_tests::kernels::{accumulate, add_to, sum_rows};
 
 stream_pipeline! {

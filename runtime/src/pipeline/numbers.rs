@@ -187,8 +187,8 @@ mod tests {
         assert_eq!(methods::sqrt(|_| type_of(&1_f32)), Some(0));
         assert_eq!(methods::sqrt(|chunk| type_of(&chunk.len)), None);
         assert_eq!(methods::max(|_| type_of(&1_f64), |_| 1_f64.max(2.0)), Some(0));
-        assert_eq!(methods::max(|_| type_of(&1_i8), |_| 1_i8.max(2)), Some(0));
-        assert_eq!(methods::max(|_| type_of(&'a'), |_| 'a'.max('b')), None);
+        assert_eq!(methods::max(|_| type_of(&1_i8), |chunk| (chunk.len as i8).max(2)), Some(0));
+        assert_eq!(methods::max(|_| type_of(&'a'), |chunk| char::from(chunk.len as u8).max('b')), None);
         assert_eq!(methods::abs(|_| type_of(&&1_i8)), None);
     }
 

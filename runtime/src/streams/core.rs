@@ -473,11 +473,9 @@ impl Drop for StreamCore {
                     is_over
                 }
             };
-            if is_over {
-                if is_own {
-                    // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
-                    let _ = unsafe { driver.destroy_stream(raw) };
-                }
+            if is_over && is_own {
+                // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
+                let _ = unsafe { driver.destroy_stream(raw) };
             }
             contain(|| drop(lent));
         };

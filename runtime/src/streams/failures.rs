@@ -87,8 +87,12 @@ mod tests {
         failures.remove(&(14..35));
         assert_eq!((first(&failures, 0..35), first(&failures, 0..36)), (None, Some(2)));
         assert_eq!(
-            failures.within(&(0..38)).into_iter().map(|(bytes, _)| bytes).collect::<Vec<_>>(),
-            [35..38]
+            failures
+                .within(&(0..38))
+                .into_iter()
+                .map(|(bytes, _)| (bytes.start, bytes.end))
+                .collect::<Vec<_>>(),
+            [(35, 38)]
         );
         failures.add(0..100, error(3));
         assert_eq!((first(&failures, 36..37), failures.0.len()), (Some(3), 1));

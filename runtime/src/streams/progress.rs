@@ -160,7 +160,7 @@ mod tests {
         let device = Device::simulated(Spec::default());
         let (one, error) = (Progress::new(&device), |from| ErrorKind::CopyLength { from, to: 0 }.into());
         one.fail(2..=3, &error(1));
-        one.fail(5..=4, &error(2));
+        one.fail(RangeInclusive::new(5, 4), &error(2));
         one.fail(5..=6, &error(3));
         assert_eq!([1, 2, 3, 4, 5, 6, 7].map(|number| failed(&one, number)), {
             [None, Some(1), Some(1), None, Some(3), Some(3), None]

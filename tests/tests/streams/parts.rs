@@ -86,7 +86,7 @@ fn check(pipeline: &mut OnDevice, device: &Device) {
     let too_long = y.slice_mut(10..21).expect("a part");
     let error = pipeline.run(&whole, too_long, &mut z, &table, &mut sums).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Length { host: "y", items: 11, .. }), "{error}");
-    let error = sums.slice(1..3).err().expect("it has two");
+    let error = sums.slice(1..3).expect_err("it has two");
     assert!(matches!(error.kind(), ErrorKind::Range { start: 1, end: 3, len: 2 }), "{error}");
 }
 
@@ -171,7 +171,7 @@ fn uses_of_a_part_are_the_whole_buffers(device: &Device) {
     one.fill(&mut y, 4.0).expect("a fill");
     assert_eq!(y.slice(7..8).expect("a part").to_vec().expect("a copy"), [4.0]);
     one.fill(y.slice_mut(7..).expect("a part"), 5.0).expect("a fill");
-    std::mem::forget(y.slice_mut(..).expect("a part"));
+    let _forgotten = std::mem::ManuallyDrop::new(y.slice_mut(..).expect("a part"));
     assert_eq!(y.to_vec().expect("a copy")[6..8], [4.0, 5.0]);
     // It is freed after what a part is used for.
     let event = Event::new(device).expect("an event");

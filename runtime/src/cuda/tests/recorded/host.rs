@@ -449,14 +449,17 @@ fn the_last_handle_of_a_lost_device_in_a_job() {
 fn two_last_handles_at_the_same_time() {
     recorded("two_last_handles_at_the_same_time", &[], &[], || {
         in_time();
-        for round in 0..4000 {
+        for round in 0..1000 {
             let device = crate::Device::cuda(0).expect("the stub's device");
             let (its, now) = (device.clone(), Arc::new(AtomicUsize::new(0)));
             let raw = ok(device.driver().create_stream(0));
             let meet = |now: &AtomicUsize, moments: u32| {
                 now.fetch_add(1, Ordering::AcqRel);
+                // On a busy machine the other one may not run before this one rests.
+                let mut turns = 0_u32;
                 while now.load(Ordering::Acquire) < 2 {
-                    std::hint::spin_loop();
+                    turns += 1;
+                    if turns > 10_000 { std::thread::yield_now() } else { std::hint::spin_loop() }
                 }
                 (0..moments).for_each(|_| std::hint::spin_loop());
             };
