@@ -150,7 +150,7 @@ pub fn right(kernel: &Prototype, source: &str, names: &Names, branch: usize) -> 
             CType::Value(base) => (base, Pass::Value),
             CType::Pointer { pointee, constant: true } => (pointee, Pass::Read),
             CType::Pointer { pointee, constant: false } => (pointee, Pass::ReadWrite),
-            CType::Reference(_) | CType::Opaque => return None,
+            CType::Reference(_) | CType::Function | CType::Opaque => return None,
         };
         let text = template.iter().find(|(name, _)| *name == base.text).map_or(&base.text, |(_, ty)| ty);
         let (ty, sort) = meaning(text, names, branch, 8)?;
