@@ -68,7 +68,7 @@ fn accepts_what_fits() {
         extern "C" {
         __global__ void numbers(char a, char b, size_t c, unsigned long long d, long long e, bool f, __half g) {}
         __global__ void structs(Params p, const Params* q, Real r, float4 v, const float4* w, void* x) {}
-        __global__ void callback(void (*f)(int)) {}
+        __global__ void rows(float (*x)[4]) {}
         __global__ void type(const float* in, float* out);
         #ifdef WIDE
         __global__ void versions(double a) {}
@@ -80,7 +80,7 @@ fn accepts_what_fits() {
     let declarations = r#"
         safe fn numbers(a: i8, b: u8, c: usize, d: u64, e: isize, f: bool, g: half::f16);
         safe fn structs(p: Params, q: &[Params], r: f32, v: [f32; 4], w: &[Float4], x: &mut [u8]);
-        safe fn callback(f: u64);
+        safe fn rows(x: &mut [[f32; 4]]);
         safe fn r#type(r#in: &[f32], out: ::thalweg::Out<[f32]>);
         #[allow(dead_code)]
         safe fn versions(a: f32);

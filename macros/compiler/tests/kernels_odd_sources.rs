@@ -26,8 +26,6 @@ fn structs_that_plain_text_does_not_tell() {
         "#define PACKED __attribute__((packed))\nstruct PACKED P { char c; int x; };",
         "#define PACKED __attribute__((packed))\nstruct P { char c; int x; } PACKED;",
         "constexpr int N = 8;\nstruct P { static constexpr int N = 4; float x[N]; };",
-        "using T = float;\nstruct P { using T = double; T x; };",
-        "typedef float T;\nstruct P { typedef double T; T x; };",
         "#define FIELD(t, n) t n\nstruct P { FIELD(float, x); float y; };",
         "#define FIELD(t, n) t n;\nstruct P { float z; FIELD(float, x) float y; };",
         "struct alignas(32) alignas(8) P { float y; };",

@@ -228,11 +228,17 @@ fn calls_other_names_unknown() {
         let CType::Value(base) = one_parameter(text) else { panic!("{text} is by value") };
         assert_eq!(base.scalar, Scalar::Compound, "{text}");
     }
-    for text in ["void (*f)(int, float)", "Args... args", ""] {
+    for (text, ty) in [
+        ("void (*f)(int, float)", CType::Function),
+        ("const n::Vec<float>* (*)()", CType::Function),
+        ("void f(int, float)", CType::Opaque),
+        ("Args... args", CType::Opaque),
+        ("", CType::Opaque),
+    ] {
         let source = format!("extern \"C\" __global__ void k({text}, int n);");
         let kernel = only(&source);
         assert_eq!(kernel.parameters.len(), 2, "{text}");
-        assert_eq!(kernel.parameters[0].ty, CType::Opaque, "{text}");
+        assert_eq!(kernel.parameters[0].ty, ty, "{text}");
     }
     for text in ["float& x", "const float &x", "float (&x)[4]", "float&&"] {
         assert!(matches!(one_parameter(text), CType::Reference(_)), "{text}");

@@ -20,6 +20,8 @@ struct Part {
     /// The conditions: `#if`s with the same ones decide the same.
     group: String,
     branch: usize,
+    /// How many branches its group has, with one for none of them.
+    branches: usize,
 }
 
 /// A group of `#if`s, and the index of one branch.
@@ -35,15 +37,39 @@ impl Branches {
         };
         let opposite = only.and_then(|only| negated(only));
         let is_swapped = opposite.is_some();
+        let ends_in_else = conditions.last().is_some_and(String::is_empty);
+        let branches = if only.is_some() { 2 } else { conditions.len() + usize::from(!ends_in_else) };
         let group = opposite.or_else(|| Some(positive(only?))).unwrap_or_else(|| conditions.join("|"));
         for (branch, ends) in lines.windows(2).enumerate() {
             let branch = if is_swapped { 1 - branch } else { branch };
-            self.parts.push(Part { file, first: ends[0], last: ends[1], group: group.clone(), branch });
+            self.parts.push(Part {
+                file,
+                first: ends[0],
+                last: ends[1],
+                group: group.clone(),
+                branch,
+                branches,
+            });
         }
     }
 
     pub(super) fn include(&mut self, file: usize, from: (usize, usize)) {
         self.included.push((file, from));
+    }
+
+    /// The branches that a line is in, and another line around it is not, outermost first.
+    pub(super) fn inside(&self, line: (usize, usize), outer: (usize, usize)) -> Vec<Place<'_>> {
+        let outer = self.around(outer.0, outer.1);
+        let mut inside = self.around(line.0, line.1);
+        inside.retain(|place| !outer.contains(place));
+        inside.reverse();
+        inside
+    }
+
+    /// All branches of a group.
+    fn options(&self, group: &str) -> Vec<usize> {
+        let of_group = self.parts.iter().filter(|part| part.group == group);
+        (0..of_group.map(|part| part.branches).max().unwrap_or_default()).collect()
     }
 
     /// The branches that a line is in, of whatever file.
@@ -179,6 +205,24 @@ impl Choices {
                 }
             }
         }
+    }
+
+    /// Whether what is in these branches, outermost first, is there, whatever else is; none where that is not chosen.
+    pub(super) fn takes(&self, places: &[Place<'_>], sides: &Branches) -> Option<bool> {
+        for (group, branch) in places {
+            if self.none {
+                return None;
+            }
+            if self.pick(group, sides.options(group)) != *branch {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// What was chosen.
+    pub(super) fn made(&self) -> Vec<(String, usize)> {
+        self.made.borrow().iter().map(|one| (one.group.clone(), one.options[one.picked])).collect()
     }
 
     /// Whether what is in these branches is there.

@@ -16,7 +16,9 @@ pub enum CType {
     },
     /// `float&`, which kernels cannot take.
     Reference(Base),
-    /// Something that plain text does not tell: a function pointer.
+    /// `float (*f)(float)`.
+    Function,
+    /// Something that plain text does not tell.
     Opaque,
 }
 
@@ -146,7 +148,7 @@ impl CType {
             Self::Pointer { pointee, constant: true } => format!("&[{}]", pointee.rust()),
             Self::Pointer { pointee, constant: false } => format!("&mut [{}]", pointee.rust()),
             Self::Reference(base) => format!("&mut [{}]", base.rust()),
-            Self::Opaque => "_".to_owned(),
+            Self::Function | Self::Opaque => "_".to_owned(),
         }
     }
 }
@@ -159,6 +161,7 @@ impl fmt::Display for CType {
                 write!(f, "{}{}*", if *constant { "const " } else { "" }, pointee.text)
             }
             Self::Reference(base) => write!(f, "{}&", base.text),
+            Self::Function => f.write_str("… (*)(…)"),
             Self::Opaque => f.write_str("…"),
         }
     }

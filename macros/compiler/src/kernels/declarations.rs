@@ -8,6 +8,7 @@ use super::declarator::{Declarator, after_group, declarator, takes_parentheses};
 use super::lexer::Token;
 use super::prototype::{Linkage, Prototype, TemplateParameter, at_commas, function};
 use super::record::{Definition, definitions};
+use super::templates::Template;
 use super::unit::{Unit, Variant};
 
 /// What was found, in order.
@@ -15,6 +16,7 @@ use super::unit::{Unit, Variant};
 pub(super) struct Declarations {
     pub(super) prototypes: Vec<Prototype>,
     pub(super) definitions: Vec<Definition>,
+    pub(super) templates: Vec<Template>,
     pub(super) variables: Vec<Variable>,
     pub(super) constants: Constants,
     /// Whether a `using namespace` may make names known that are not written out.
@@ -60,6 +62,7 @@ impl Declarations {
         let mut found = Self {
             prototypes: Vec::new(),
             definitions: Vec::new(),
+            templates: Vec::new(),
             variables: Vec::new(),
             constants: Constants::new(macros),
             uses_namespaces: false,
@@ -150,9 +153,11 @@ impl Declarations {
         };
         kernel.template = template(before);
         kernel.namespace = scope.namespace.clone();
-        kernel.read(&self.constants, &|_| None);
         kernel.shared = super::record::shared_arrays(body, &self.constants);
-        self.prototypes.push(kernel);
+        for mut version in kernel.versions(&self.sides) {
+            version.read(&self.constants, &|_| None);
+            self.prototypes.push(version);
+        }
     }
 
     /// What ends in a `;`.
@@ -166,7 +171,7 @@ impl Declarations {
         {
             self.uses_namespaces = true;
         } else if has("template") {
-            // Neither a template's members nor an instance of it have a layout of their own.
+            self.templates.extend(Template::read(tokens, &scope.namespace));
         } else if has("__constant__") || has("__device__") || has("__managed__") {
             self.variables(tokens, scope);
         } else if has("constexpr") || (has("const") && tokens[..end].iter().any(|token| token.is('='))) {
@@ -378,7 +383,7 @@ fn c_linkage(tokens: &[Token]) -> Option<bool> {
 }
 
 /// The parameters of `template <typename T, int N = 4>`.
-fn template(tokens: &[Token]) -> Vec<TemplateParameter> {
+pub(super) fn template(tokens: &[Token]) -> Vec<TemplateParameter> {
     let Some(at) = tokens.iter().position(|token| token.is_word("template")) else { return Vec::new() };
     let list = &tokens[at + 1..];
     let rest = after_group(list, '<', '>');

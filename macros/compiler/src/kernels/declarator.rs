@@ -67,8 +67,34 @@ pub(super) fn declarator(tokens: &[Token]) -> Option<Declarator> {
 pub(super) fn parameter(tokens: &[Token]) -> (CType, Option<String>) {
     match declarator(tokens) {
         Some(mut declarator) => (declarator.parameter(), declarator.name.take()),
-        None => (CType::Opaque, None),
+        None => match function_pointer(tokens) {
+            Some(name) => (CType::Function, name.and_then(Token::word).map(str::to_owned)),
+            None => (CType::Opaque, None),
+        },
     }
+}
+
+/// The name, if there is one, in `float (*name)(float)`.
+pub(super) fn function_pointer(tokens: &[Token]) -> Option<Option<&Token>> {
+    let open = tokens.iter().position(|token| token.is('('))?;
+    // A type comes before it.
+    let returns = &tokens[..open];
+    let is_type = |token: &Token| {
+        token.word().is_some() || [':', '*', '<', '>', ','].iter().any(|&mark| token.is(mark))
+    };
+    if returns.is_empty() || !returns.iter().all(is_type) {
+        return None;
+    }
+    let (name, behind) = match &tokens[open + 1..] {
+        [star, close, behind @ ..] if star.is('*') && close.is(')') => (None, behind),
+        [star, name, close, behind @ ..] if star.is('*') && name.word().is_some() && close.is(')') => {
+            (Some(name), behind)
+        }
+        _ => return None,
+    };
+    let is_whole =
+        behind.first().is_some_and(|token| token.is('(')) && after_group(behind, '(', ')').is_empty();
+    is_whole.then_some(name)
 }
 
 impl Declarator {
@@ -174,7 +200,9 @@ impl Reader<'_> {
             if self.tokens.first().is_some_and(|token| token.is('<')) {
                 let rest = after_group(self.tokens, '<', '>');
                 let arguments = &self.tokens[..self.tokens.len() - rest.len()];
-                text.extend(arguments.iter().map(|token| match &token.kind {
+                let after_word = |at: usize| at > 0 && arguments[at - 1].word().is_some();
+                text.extend(arguments.iter().enumerate().map(|(at, token)| match &token.kind {
+                    Kind::Word(word) if after_word(at) => format!(" {word}"),
                     Kind::Word(word) => word.clone(),
                     Kind::Text(text) => format!("\"{text}\""),
                     Kind::Mark(',') => ", ".to_owned(),

@@ -1,12 +1,15 @@
 //! What a type of the source is, through its typedefs, and how it lies in memory.
 
+use std::rc::Rc;
+
 use super::branches::Choices;
 use super::ctype::{Base, CType, Primitive, Scalar, vector};
 use super::declarations::Declarations;
 use super::declarator::Declarator;
-use super::lexer::Token;
+
 use super::names::{Meaning, Names};
-use super::record::{Definition, Record, What};
+use super::record::{Definition, What};
+use super::templates;
 use super::toolkit_types;
 
 /// Size and alignment, in bytes.
@@ -69,6 +72,7 @@ pub(super) enum Resolved {
     Value(Known),
     Pointer { pointee: Known, constant: bool },
     Reference,
+    Function,
     Opaque,
 }
 
@@ -87,17 +91,19 @@ pub(super) fn resolve(
     let mut types = Types { names: Names { declarations, choices }, steps: STEPS };
     match ty {
         CType::Opaque => Resolved::Opaque,
+        CType::Function => Resolved::Function,
         CType::Reference(_) => Resolved::Reference,
         CType::Value(base) => match types.known(base, namespace, DEPTH) {
             Found::Type(known) => Resolved::Value(Known { base: respelt(base, &known), ..known }),
             Found::Pointer { pointee, constant } | Found::Array { element: pointee, constant, .. } => {
                 Resolved::Pointer { pointee, constant }
             }
+            Found::Function => Resolved::Function,
         },
         CType::Pointer { pointee, constant } => {
             let known = match types.known(pointee, namespace, DEPTH) {
                 Found::Type(known) => Known { base: respelt(pointee, &known), ..known },
-                Found::Pointer { .. } => address(pointee.text.clone()),
+                Found::Pointer { .. } | Found::Function => address(pointee.text.clone()),
                 Found::Array { element, constant, layout } => array(pointee, &element, constant, layout),
             };
             Resolved::Pointer { constant: *constant || known.constant, pointee: known }
@@ -119,7 +125,7 @@ pub(super) fn element(
     match types.known(&variable.base, namespace, DEPTH) {
         Found::Type(known) => Known { base: respelt(&variable.base, &known), ..known },
         Found::Array { element, .. } => element,
-        Found::Pointer { .. } => address(variable.base.text.clone()),
+        Found::Pointer { .. } | Found::Function => address(variable.base.text.clone()),
     }
 }
 
@@ -135,7 +141,7 @@ pub(super) fn size_of_variable(
         _ if !variable.pointers.is_empty() => ADDRESS,
         Found::Type(known) => known.layout?,
         Found::Array { layout, .. } => layout?,
-        Found::Pointer { .. } => ADDRESS,
+        Found::Pointer { .. } | Found::Function => ADDRESS,
     };
     types.array(layout, &variable.bounds).map(|whole| whole.size)
 }
@@ -147,12 +153,12 @@ fn respelt(written: &Base, known: &Known) -> Base {
 const ADDRESS: Layout = Layout { size: 8, align: 8 };
 
 /// A pointer in memory.
-fn address(text: String) -> Known {
+pub(super) fn address(text: String) -> Known {
     Known { layout: Some(ADDRESS), ..Known::named(&text, Scalar::Compound) }
 }
 
 /// An array in memory that a typedef names: an array of Rust, or one number after the other.
-fn array(named: &Base, element: &Known, constant: bool, layout: Option<Layout>) -> Known {
+pub(super) fn array(named: &Base, element: &Known, constant: bool, layout: Option<Layout>) -> Known {
     let count = element.layout.zip(layout).and_then(|(one, whole)| whole.size.checked_div(one.size));
     let numbers = element.numbers.zip(count);
     let numbers =
@@ -185,7 +191,8 @@ pub(super) fn builtin(base: &Base) -> Option<Layout> {
     Some(Layout { size, align })
 }
 
-enum Found {
+/// What a name of a type stands for.
+pub(super) enum Found {
     Type(Known),
     /// A typedef of one.
     Pointer {
@@ -198,15 +205,17 @@ enum Found {
         constant: bool,
         layout: Option<Layout>,
     },
+    /// A typedef of a pointer to one.
+    Function,
 }
 
-struct Types<'a> {
-    names: Names<'a>,
+pub(super) struct Types<'a> {
+    pub(super) names: Names<'a>,
     steps: usize,
 }
 
 impl<'a> Types<'a> {
-    fn known(&mut self, base: &Base, namespace: &[String], depth: usize) -> Found {
+    pub(super) fn known(&mut self, base: &Base, namespace: &[String], depth: usize) -> Found {
         let unknown = |scalar| Found::Type(Known::named(&base.text, scalar));
         let (Some(depth), Some(steps)) = (depth.checked_sub(1), self.steps.checked_sub(1)) else {
             return unknown(Scalar::Unknown);
@@ -228,6 +237,9 @@ impl<'a> Types<'a> {
                 Meaning::Unknown => return unknown(base.scalar),
             },
             _ => {
+                if let Some(found) = self.member(base, namespace, depth) {
+                    return found;
+                }
                 let known =
                     Known { layout: own, numbers: numbers(base), ..Known::named(&base.text, base.scalar) };
                 return Found::Type(match own {
@@ -237,12 +249,67 @@ impl<'a> Types<'a> {
                 });
             }
         };
-        match &definition.what {
-            What::Alias(alias) => self.alias(alias, &definition.namespace, depth),
+        let place = (definition.file, definition.line);
+        self.what(base, &definition.what, place, &definition.namespace, depth)
+    }
+
+    /// What a path through structs leads to: `Traits::Real`, `Vec<float>::Type`, `Vec<float>`.
+    fn member(&mut self, base: &Base, namespace: &[String], depth: usize) -> Option<Found> {
+        if !base.text.contains(['<', ':']) {
+            return None;
+        }
+        let path = templates::path(base.text.trim_start_matches("::"))?;
+        // The first that is a struct.
+        let names: Vec<_> = path.iter().map(|(name, _)| name.as_str()).collect();
+        let template = path.iter().position(|(_, arguments)| arguments.is_some());
+        let (mut what, place, namespace, inside) = match template {
+            Some(at) => {
+                let arguments = path[at].1.as_ref()?;
+                let templates = &self.names.declarations.templates;
+                let (found, what) = templates::instance(templates, namespace, &names[..=at], arguments)?;
+                (Rc::new(what), (found.file, found.line), &found.namespace, at + 1)
+            }
+            None => {
+                let (last, outer) = names.split_last()?;
+                let Meaning::Defined(found) = self.names.find(&outer.join("::"), namespace)? else {
+                    return None;
+                };
+                let What::Record(record) = &found.what else { return None };
+                let types = &record.members.as_ref()?.types;
+                let (_, what) = types.iter().find(|(name, _)| name == last)?;
+                (Rc::clone(what), (found.file, found.line), &found.namespace, path.len())
+            }
+        };
+        for (name, arguments) in &path[inside..] {
+            let What::Record(record) = &*what else { return None };
+            let types = &record.members.as_ref()?.types;
+            let (_, inner) = types.iter().find(|(other, _)| other == name && arguments.is_none())?;
+            what = Rc::clone(inner);
+        }
+        Some(self.what(base, &what, place, namespace, depth))
+    }
+
+    /// What a name stands for that is defined at `place`, or in a struct that is.
+    pub(super) fn what(
+        &mut self,
+        base: &Base,
+        what: &What,
+        place: (usize, usize),
+        namespace: &[String],
+        depth: usize,
+    ) -> Found {
+        let unknown = || Found::Type(Known::named(&base.text, Scalar::Unknown));
+        let (Some(depth), Some(steps)) = (depth.checked_sub(1), self.steps.checked_sub(1)) else {
+            return unknown();
+        };
+        self.steps = steps;
+        match what {
+            What::Alias(alias) => self.alias(alias, namespace, depth),
+            What::Function => Found::Function,
             What::Enum(underlying) => {
                 let integer = match underlying {
                     None => Some(Primitive::U32),
-                    Some(base) => match self.known(base, &definition.namespace, depth) {
+                    Some(base) => match self.known(base, namespace, depth) {
                         Found::Type(Known { base: Base { scalar: Scalar::Is(integer), .. }, .. }) => {
                             Some(integer)
                         }
@@ -257,12 +324,12 @@ impl<'a> Types<'a> {
             }
             What::Record(record) => {
                 let mut known = Known::named(&base.text, Scalar::Unknown);
-                known.defined = Some((definition.file, definition.line));
+                known.defined = Some(place);
                 known.is_union = record.is_union;
-                self.record(record, &definition.namespace, depth, &mut known);
+                self.record(record, place, namespace, depth, &mut known);
                 Found::Type(known)
             }
-            What::Unknown => unknown(Scalar::Unknown),
+            What::Unknown => unknown(),
         }
     }
 
@@ -286,7 +353,7 @@ impl<'a> Types<'a> {
                     let constant = constant || alias.constant;
                     Found::Pointer { pointee: array(&alias.base, &element, constant, layout), constant }
                 }
-                Found::Pointer { .. } => Found::Type(pointer(alias.base.text.clone())),
+                Found::Pointer { .. } | Found::Function => Found::Type(pointer(alias.base.text.clone())),
             },
             ([], bounds @ [_, ..]) => {
                 let element = match self.known(&alias.base, namespace, depth) {
@@ -294,114 +361,12 @@ impl<'a> Types<'a> {
                     Found::Array { element, constant, layout } => {
                         array(&alias.base, &element, constant, layout)
                     }
-                    Found::Pointer { .. } => pointer(alias.base.text.clone()),
+                    Found::Pointer { .. } | Found::Function => pointer(alias.base.text.clone()),
                 };
                 let layout = element.layout.and_then(|layout| self.array(layout, bounds));
                 Found::Array { constant: alias.constant || element.constant, element, layout }
             }
             _ => Found::Type(Known { layout: None, ..pointer(alias.base.text.clone() + "*") }),
-        }
-    }
-
-    /// The layout by C's rules, what it is made of, and a field that is a pointer.
-    fn record(&mut self, record: &Record, namespace: &[String], depth: usize, known: &mut Known) {
-        let mut parts = Parts { pointer: None, numbers: None, is_mixed: record.is_union };
-        let layout = self.lay_out(record, namespace, depth, &mut parts);
-        known.pointer = parts.pointer;
-        known.layout = layout.filter(|_| !self.names.declarations.packs);
-        let whole = |numbers: &Numbers| {
-            let size = numbers.scalar.size().and_then(|size| size.checked_mul(numbers.count));
-            size.is_some() && size == known.layout.map(|layout| layout.size)
-        };
-        known.numbers = parts.numbers.filter(|numbers| !parts.is_mixed && whole(numbers));
-    }
-
-    /// An array with these bounds of elements of this layout.
-    fn array(&self, element: Layout, bounds: &[Vec<Token>]) -> Option<Layout> {
-        let count = |bound| u64::try_from(self.names.declarations.constants.evaluate(bound)?).ok();
-        let size = bounds.iter().try_fold(element.size, |size, bound| size.checked_mul(count(bound)?))?;
-        Some(Layout { size, ..element })
-    }
-
-    /// A struct with one field more, of this layout or an array of it.
-    fn with_field(
-        &self,
-        mut whole: Layout,
-        field: Layout,
-        bounds: &[Vec<Token>],
-        is_union: bool,
-    ) -> Option<Layout> {
-        let field = self.array(field, bounds)?;
-        let offset = if is_union { 0 } else { whole.size.checked_next_multiple_of(field.align)? };
-        whole.size = whole.size.max(offset.checked_add(field.size)?);
-        whole.align = whole.align.max(field.align);
-        Some(whole)
-    }
-
-    fn lay_out(
-        &mut self,
-        record: &Record,
-        namespace: &[String],
-        depth: usize,
-        parts: &mut Parts,
-    ) -> Option<Layout> {
-        let mut whole = Some(Layout { size: 0, align: 1 });
-        for field in record.fields.as_ref()? {
-            let mut known = match (&field.pointers[..], self.known(&field.base, namespace, depth)) {
-                ([], Found::Type(known)) => known,
-                ([], Found::Array { element, constant, layout }) => Known {
-                    pointer: element.pointer.clone(),
-                    ..array(&field.base, &element, constant, layout)
-                },
-                _ => {
-                    let text = "*".repeat(field.pointers.len());
-                    let known = address(format!("{}{text}", field.base.text));
-                    let name = field.name.as_deref().unwrap_or_default();
-                    let field = Some(format!("{} {name}", known.base.text));
-                    Known { pointer: field, ..known }
-                }
-            };
-            if parts.pointer.is_none() {
-                parts.pointer = known.pointer.take();
-            }
-            parts.add(known.numbers, self.array(Layout { size: 1, align: 1 }, &field.bounds));
-            // A pointer may come behind what is not known.
-            whole =
-                whole.and_then(|whole| self.with_field(whole, known.layout?, &field.bounds, record.is_union));
-        }
-        let mut whole = whole?;
-        if let Some(align) = &record.align {
-            let align = u64::try_from(self.names.declarations.constants.evaluate(align)?).ok()?;
-            whole.align = whole.align.max(align.is_power_of_two().then_some(align)?);
-        }
-        // A struct without fields has one byte in C++ and none in Rust.
-        whole.size = whole.size.checked_next_multiple_of(whole.align).filter(|&size| size > 0)?;
-        Some(whole)
-    }
-}
-
-/// What is found out of a struct's fields.
-struct Parts {
-    pointer: Option<String>,
-    numbers: Option<Numbers>,
-    /// Whether it is made of several things.
-    is_mixed: bool,
-}
-
-impl Parts {
-    /// Adds a field, of which there are as many as the layout has bytes.
-    fn add(&mut self, field: Option<Numbers>, bounds: Option<Layout>) {
-        let (Some(field), Some(bounds)) = (field, bounds) else {
-            self.is_mixed = true;
-            return;
-        };
-        let count = field.count.saturating_mul(bounds.size);
-        match &mut self.numbers {
-            None => self.numbers = Some(Numbers { count, ..field }),
-            Some(numbers) if numbers.scalar == field.scalar => {
-                numbers.count = numbers.count.saturating_add(count);
-            }
-            Some(_) => self.is_mixed = true,
         }
     }
 }

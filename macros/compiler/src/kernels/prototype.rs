@@ -2,6 +2,7 @@
 //!
 //! It reads plain text and never fails: what it does not understand, it leaves out or calls unknown.
 
+use super::branches::{Branches, each_way};
 use super::constant::Constants;
 pub use super::ctype::{Base, CType, Primitive, Scalar};
 use super::declarations::Declarations;
@@ -29,10 +30,16 @@ pub struct Prototype {
     pub(super) namespace: Vec<String>,
     /// Of a template.
     pub(super) template: Vec<TemplateParameter>,
+    /// What stands between its parentheses.
+    inside: Vec<Token>,
     /// Each parameter as it is written.
     written: Vec<Vec<Token>>,
     /// What stands before and behind its name.
     attributes: Vec<Token>,
+    /// The branches of `#if`s among its parameters that it is of.
+    pub(super) chosen: Vec<(String, usize)>,
+    /// Whether there are too many of them to tell its parameters.
+    is_open: bool,
     /// Arrays in shared memory whose size plain text tells: their names, lines and bytes.
     pub(super) shared: Vec<(String, usize, i128)>,
 }
@@ -87,7 +94,30 @@ impl Prototype {
     /// Whether plain text tells how many parameters there are.
     pub(super) fn has_arity(&self) -> bool {
         let dots = |tokens: &[Token]| tokens.windows(3).any(|three| three.iter().all(|token| token.is('.')));
-        !self.written.iter().any(|tokens| dots(tokens))
+        !self.is_open && !self.written.iter().any(|tokens| dots(tokens))
+    }
+
+    /// Its versions in the branches of the `#if`s among its parameters.
+    pub(super) fn versions(self, sides: &Branches) -> Vec<Self> {
+        let inside = |token: &Token| sides.inside((token.file, token.line), (self.file, self.line));
+        if self.inside.iter().all(|token| inside(token).is_empty()) {
+            return vec![self];
+        }
+        let ways = each_way(&sides.around(self.file, self.line), |choices| {
+            let mut version = Self { is_open: false, ..self.clone() };
+            version.inside.retain(|token| {
+                let taken = choices.takes(&inside(token), sides);
+                version.is_open |= taken.is_none();
+                taken == Some(true)
+            });
+            version.written = split(&version.inside);
+            version.chosen = choices.made();
+            version
+        });
+        // Nor can a branch without its comma be meant.
+        let is_whole = |version: &Self| version.is_open || version.written.iter().all(|one| !one.is_empty());
+        let whole: Vec<_> = ways.iter().filter(|version| is_whole(version)).cloned().collect();
+        if whole.is_empty() { vec![Self { is_open: true, ..self }] } else { whole }
     }
 
     /// Reads the types and the attributes, with `replace` in place of each name that it knows.
@@ -111,7 +141,7 @@ fn qualifiers(body: &[Token]) -> Option<Vec<Token>> {
     body.iter().all(is_qualifier).then(|| body.to_vec())
 }
 
-fn substituted(tokens: &[Token], replace: &dyn Fn(&str) -> Option<Vec<Token>>) -> Vec<Token> {
+pub(super) fn substituted(tokens: &[Token], replace: &dyn Fn(&str) -> Option<Vec<Token>>) -> Vec<Token> {
     let mut all = Vec::new();
     for token in tokens {
         match token.word().and_then(replace) {
@@ -154,7 +184,10 @@ pub(super) fn function<'a>(before: &[Token], tokens: &'a [Token]) -> Option<(Pro
                     parameters: Vec::new(),
                     max_threads_per_block: None,
                     cluster: None,
+                    inside: inside.to_vec(),
                     written: split(inside),
+                    chosen: Vec::new(),
+                    is_open: false,
                     attributes: [before, between, &after[..end]].concat(),
                     shared: Vec::new(),
                 };

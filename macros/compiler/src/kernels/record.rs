@@ -3,9 +3,9 @@
 use super::constant::Constants;
 use super::ctype::Base;
 use super::declarations::declarators;
-use super::declarator::{Declarator, after_group, takes_parentheses};
+use super::declarator::{Declarator, after_group, function_pointer, takes_parentheses};
+use super::fields::{Around, Members, members};
 use super::lexer::Token;
-use super::prototype::at_commas;
 
 /// A name that a source gives to a type.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) enum What {
     Record(Record),
     /// An enum, and the type that it is written to have.
     Enum(Option<Base>),
+    /// A pointer to a function.
+    Function,
     /// Something else.
     Unknown,
 }
@@ -35,7 +37,7 @@ pub(super) enum What {
 pub(super) struct Record {
     pub(super) is_union: bool,
     /// `None` where there is something that plain text does not tell.
-    pub(super) fields: Option<Vec<Declarator>>,
+    pub(super) members: Option<Members>,
     /// What stands in `__align__(…)`.
     pub(super) align: Option<Vec<Token>>,
 }
@@ -51,19 +53,22 @@ pub(super) fn definitions(tokens: &[Token], namespace: &[String], found: &mut Ve
         [using, name, equals, rest @ ..] if using.is_word("using") && equals.is('=') => {
             let what = match &declarators(rest)[..] {
                 [one] if one.name.is_none() => What::Alias(one.clone()),
+                _ if function_pointer(rest).is_some() => What::Function,
                 _ => What::Unknown,
             };
             if let Some(word) = name.word() {
                 add(word, name, what);
             }
         }
-        [typedef, rest @ ..] if typedef.is_word("typedef") => match defined(rest, true) {
+        [typedef, rest @ ..] if typedef.is_word("typedef") => match defined(rest, true, &Around::default()) {
             Some((name, what, behind)) => {
                 let names = || behind.iter().filter(|token| token.word().is_some());
                 let only = names().count() == 1 && behind.len() == 1;
                 for alias in names().filter(|_| only) {
                     // `typedef struct { … } Params;` names the struct itself; with a name it has two.
                     match name.and_then(Token::word) {
+                        // `typedef struct Params { … } Params;` has one, too.
+                        Some(tag) if alias.is_word(tag) => {}
                         None => return add(alias.word().unwrap_or_default(), alias, what),
                         Some(tag) => add(alias.word().unwrap_or_default(), alias, What::Alias(named(tag))),
                     }
@@ -73,6 +78,9 @@ pub(super) fn definitions(tokens: &[Token], namespace: &[String], found: &mut Ve
                 }
             }
             None => {
+                if let Some(Some(name)) = function_pointer(rest) {
+                    return add(name.word().unwrap_or_default(), name, What::Function);
+                }
                 let aliases = declarators(rest);
                 for alias in aliases {
                     let Some(name) = alias.name.clone() else { continue };
@@ -82,14 +90,14 @@ pub(super) fn definitions(tokens: &[Token], namespace: &[String], found: &mut Ve
             }
         },
         _ => {
-            if let Some((Some(name), what, _)) = defined(tokens, false) {
+            if let Some((Some(name), what, _)) = defined(tokens, false, &Around::default()) {
                 add(name.word().unwrap_or_default(), name, what);
             }
         }
     }
 }
 
-fn named(text: &str) -> Declarator {
+pub(super) fn named(text: &str) -> Declarator {
     Declarator {
         base: Base::named(text.to_owned()),
         constant: false,
@@ -102,7 +110,11 @@ fn named(text: &str) -> Declarator {
 }
 
 /// The name and the definition in `struct Params { … } p`, and what follows its `}`.
-fn defined(tokens: &[Token], is_typedef: bool) -> Option<(Option<&Token>, What, &[Token])> {
+pub(super) fn defined<'a>(
+    tokens: &'a [Token],
+    is_typedef: bool,
+    around: &Around<'_>,
+) -> Option<(Option<&'a Token>, What, &'a [Token])> {
     let open = tokens.iter().position(|token| token.is('{'))?;
     let (head, rest) = tokens.split_at(open);
     let behind = after_group(rest, '{', '}');
@@ -148,7 +160,9 @@ fn defined(tokens: &[Token], is_typedef: bool) -> Option<(Option<&Token>, What, 
         _ if attributed => What::Unknown,
         ("enum", base) => enumeration(head, body, base),
         (_, Some(_)) => What::Unknown,
-        _ => What::Record(Record { is_union: keyword == "union", fields: fields(name, body), align }),
+        _ => {
+            What::Record(Record { is_union: keyword == "union", members: members(name, body, around), align })
+        }
     };
     Some((name, what, behind))
 }
@@ -169,113 +183,6 @@ fn enumeration(head: &[Token], body: &[Token], base: Option<&[Token]>) -> What {
         None if body.iter().all(is_plain) => What::Enum(None),
         None => What::Unknown,
     }
-}
-
-/// The fields between a struct's braces; none where plain text does not tell them all.
-fn fields(of: Option<&Token>, body: &[Token]) -> Option<Vec<Declarator>> {
-    let mut fields = Vec::new();
-    let mut own = Vec::new();
-    let mut rest = body;
-    while let Some((first, tail)) = rest.split_first() {
-        if first.is(';') {
-            rest = tail;
-            continue;
-        }
-        if first.word().is_some_and(|word| matches!(word, "public" | "private" | "protected"))
-            && tail.first().is_some_and(|token| token.is(':'))
-        {
-            rest = &tail[1..];
-            continue;
-        }
-        let end = member(rest);
-        let tokens = &rest[..end];
-        rest = &rest[end..];
-        let has = |word: &str| tokens.iter().any(|token| token.is_word(word));
-        if has("virtual") {
-            return None;
-        }
-        let head = tokens.iter().position(|token| token.is('{') || token.is('=')).unwrap_or(end);
-        let opens = tokens[..head].iter().position(|token| token.is('('));
-        // What an operator is called may look like the end of a declarator: `operator==`.
-        if has("operator") {
-            continue;
-        }
-        if let Some(open) = opens {
-            // A function takes no place, but a pointer to one does, and so does what an attribute aligns.
-            let before = open.checked_sub(1).and_then(|before| tokens[before].word());
-            if before.is_none_or(takes_parentheses) || tokens.get(open + 1).is_some_and(|next| next.is('*')) {
-                return None;
-            }
-            // `FIELD(float, x)` is no constructor.
-            let is_alone = open == 1 && before != of.and_then(Token::word) && before != Some("static_assert");
-            if is_alone {
-                return None;
-            }
-            continue;
-        }
-        let is_not_a_field =
-            ["static", "using", "typedef", "friend", "template"].iter().any(|word| has(word));
-        let is_declared = first.is_word("enum") || first.is_word("struct");
-        if is_not_a_field || (is_declared && tokens.len() == 2) {
-            own.extend(names(tokens));
-            continue;
-        }
-        // A type inside, or a bit field.
-        let mut colons = tokens[..head].iter().filter(|token| token.is(':')).count();
-        colons -= tokens[..head].windows(2).filter(|pair| pair[0].is(':') && pair[1].is(':')).count() * 2;
-        if is_declared && tokens[..head].len() < end || first.is_word("union") || colons > 0 {
-            return None;
-        }
-        let declared = declarators(tokens);
-        let parts = at_commas(tokens).len();
-        let sound =
-            declared.len() == parts && declared.iter().all(|one| one.name.is_some() && !one.reference);
-        if !sound {
-            return None;
-        }
-        fields.extend(declared);
-    }
-    // What they mean here is not what they mean outside.
-    let is_own = |word: &str| own.contains(&word);
-    let shadowed = |field: &Declarator| {
-        let mut bounds = field.bounds.iter().flatten().filter_map(Token::word);
-        field.base.text.split([':', '<', '>', ',', ' ']).any(is_own) || bounds.any(is_own)
-    };
-    (!fields.iter().any(shadowed)).then_some(fields)
-}
-
-/// The names that `using T = float`, `typedef float T` and `static constexpr int N = 4` may give inside a struct.
-fn names(tokens: &[Token]) -> impl Iterator<Item = &str> {
-    let first = tokens.get(1).filter(|_| tokens[0].is_word("using"));
-    let ends = |token: &Token| ['=', '[', '{', ';', ','].iter().any(|&mark| token.is(mark));
-    let mut before_ends = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        let is_last = tokens.get(at + 1).is_none_or(ends);
-        before_ends.extend(Some(token).filter(|_| is_last));
-    }
-    let words = first.into_iter().chain(before_ends).filter_map(Token::word);
-    words.filter(|word| !super::declarator::is_builtin(word))
-}
-
-/// Where the first member ends: at its `;`, or behind the braces of a function.
-fn member(tokens: &[Token]) -> usize {
-    let mut at = 0;
-    let mut is_function = false;
-    while let Some(token) = tokens.get(at) {
-        if token.is(';') {
-            return at;
-        }
-        is_function |= token.is('(');
-        if token.is('{') {
-            at = tokens.len() - after_group(&tokens[at..], '{', '}').len();
-            if is_function {
-                return at;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    tokens.len()
 }
 
 /// The arrays in static shared memory in a kernel's body whose size plain text tells: name, line and bytes.

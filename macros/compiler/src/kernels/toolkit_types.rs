@@ -15,7 +15,11 @@ pub(super) fn known(name: &str) -> Option<Known> {
         return Some(known);
     }
     let pointer = pointer(short);
-    let (size, align) = if pointer == Some(short) { (8, 8) } else { layout(short)? };
+    let (size, align) = match pointer == Some(short) {
+        true => (8, 8),
+        false if is_tag(short) => (1, 1),
+        false => layout(short)?,
+    };
     let mut known = Known::named(name, Scalar::Compound);
     known.layout = Some(Layout { size, align });
     known.is_toolkits = true;
@@ -81,6 +85,13 @@ fn pointer(name: &str) -> Option<&str> {
         | "curandDiscreteDistribution_t" => Some(name),
         _ => None,
     }
+}
+
+/// Whether it is one of C++'s structs without fields, which have a byte.
+fn is_tag(name: &str) -> bool {
+    let name = name.strip_prefix("cuda::").unwrap_or(name);
+    let name = name.strip_prefix("std::").map(|name| name.split_once('<').map_or(name, |(name, _)| name));
+    matches!(name, Some("bool_constant" | "integral_constant" | "true_type" | "false_type"))
 }
 
 /// Size and alignment of a struct, or of an integer that Rust has none for here.

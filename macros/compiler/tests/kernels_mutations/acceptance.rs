@@ -15,7 +15,8 @@ pub enum Verdict {
 
 /// Expands a declaration against the file `path`.
 pub fn verdict(declaration: &str, path: &str, files: &dyn Files) -> Verdict {
-    let attr = tokens(&format!("\"{path}\""));
+    // Functions that say nothing may be the host's, and builds look for `<x>` beside the source, too.
+    let attr = tokens(&format!("\"{path}\", include(\".\"), options(\"-default-device\")"));
     let expanded = expand(attr, tokens(&format!("unsafe extern \"CUDA\" {{ {declaration} }}")), files);
     let (errors, _) = errors_and_rest(expanded.clone());
     if let Some(first) = errors.first() {

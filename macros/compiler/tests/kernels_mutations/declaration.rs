@@ -69,8 +69,18 @@ impl fmt::Display for Declaration {
     }
 }
 
+impl Declaration {
+    /// Whether another one says the same, whatever it calls the parameters.
+    pub fn says(&self, other: &Self) -> bool {
+        let of = |one: &Self| one.parameters.iter().map(|p| (p.pass, p.ty.clone())).collect::<Vec<_>>();
+        of(self) == of(other)
+    }
+}
+
 /// The stand-in for a struct of the source: it lies in memory as that does.
 pub const STRUCT: &str = "Same";
+
+const FUNCTION: &str = "(*)";
 
 /// What names stand for in a source and the files that it includes: each branch's type, in order.
 pub type Names = BTreeMap<String, Vec<String>>;
@@ -91,6 +101,11 @@ pub fn names(text: &str, names: &mut Names) {
             (!words.is_empty() && words.iter().all(is_word)).then(|| words.join(" "))
         };
         match &words[..] {
+            // Nothing is right for a pointer to a function.
+            ["typedef", ..] if line.contains("(*") => {
+                let name = line.split("(*").nth(1).and_then(|rest| rest.split(')').next());
+                add(name.unwrap_or_default(), FUNCTION.to_owned());
+            }
             ["typedef", ty @ .., name] if line.ends_with(';') && !ty.contains(&"struct") => {
                 if let (Some(ty), Some(name)) = (plain(ty), plain(&[name])) {
                     add(&name, ty);
@@ -135,7 +150,7 @@ pub fn right(kernel: &Prototype, source: &str, names: &Names, branch: usize) -> 
             CType::Value(base) => (base, Pass::Value),
             CType::Pointer { pointee, constant: true } => (pointee, Pass::Read),
             CType::Pointer { pointee, constant: false } => (pointee, Pass::ReadWrite),
-            CType::Reference(_) | CType::Opaque => return None,
+            CType::Reference(_) | CType::Function | CType::Opaque => return None,
         };
         let text = template.iter().find(|(name, _)| *name == base.text).map_or(&base.text, |(_, ty)| ty);
         let (ty, sort) = meaning(text, names, branch, 8)?;
@@ -167,7 +182,7 @@ fn template(source: &str, kernel: &Prototype) -> Option<Vec<(String, String)>> {
 
 /// What a type of the source is in Rust.
 fn meaning(text: &str, names: &Names, branch: usize, depth: usize) -> Option<(String, Sort)> {
-    if text.ends_with('*') || depth == 0 {
+    if text.ends_with('*') || text == FUNCTION || depth == 0 {
         return None;
     }
     if let Some(found) = names.get(text).filter(|found| !found.is_empty()) {
@@ -201,7 +216,11 @@ fn number(text: &str) -> Option<&'static str> {
         "unsigned" | "unsigned int" | "uint32_t" | "uint" => "u32",
         "long" | "long int" | "long long" | "long long int" | "int64_t" | "clock_t" | "ptrdiff_t" => "i64",
         "unsigned long" | "unsigned long long" | "unsigned long long int" | "uint64_t" | "size_t" => "u64",
-        "cudaTextureObject_t" | "cudaSurfaceObject_t" | "CUtexObject" | "cudaGraphConditionalHandle" => "u64",
+        "cudaTextureObject_t"
+        | "cudaSurfaceObject_t"
+        | "CUtexObject"
+        | "CUsurfObject"
+        | "cudaGraphConditionalHandle" => "u64",
         _ => return None,
     })
 }

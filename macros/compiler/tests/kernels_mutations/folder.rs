@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use thalweg_compiler::kernels::prototype::prototypes;
-use thalweg_compiler::kernels::{Files, LitStr};
+use thalweg_compiler::kernels::{Files, LitStr, headers};
 
 use crate::Tally;
 use crate::acceptance::{Verdict, verdict};
@@ -33,12 +33,36 @@ impl Files for Folder<'_> {
     fn read(&self, path: &LitStr) -> Result<Vec<u8>, String> {
         let found = self.find(&path.value()).ok_or("no such file")?;
         let text = std::fs::read(found).map_err(|error| error.to_string())?;
-        Ok(String::from_utf8_lossy(&text).into_owned().into_bytes())
+        Ok(for_the_device(&String::from_utf8_lossy(&text)).into_bytes())
     }
 
     fn folder(&self, _: &LitStr) -> PathBuf {
         self.folder.clone()
     }
+}
+
+/// A source without what NVRTC does not compile, which is refused whatever is declared: headers for hosts, launches, and what
+/// says that a function is the host's. Each line stays where it is.
+fn for_the_device(text: &str) -> String {
+    let (_, for_hosts) = headers();
+    let is_for_hosts = |line: &str| {
+        let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
+        let rest = rest.and_then(|rest| rest.strip_prefix("include"));
+        let path = rest.and_then(|rest| rest.split(['"', '<', '>']).nth(1));
+        path.is_some_and(|path| for_hosts.contains(&path) || path.starts_with("sys/"))
+    };
+    let lines: Vec<_> = text.split('\n').map(|line| if is_for_hosts(line) { "" } else { line }).collect();
+    let mut all = lines.join("\n").replace("__host__", "        ");
+    let mut from = 0;
+    while let Some(open) = all[from..].find("<<<").map(|open| from + open) {
+        from = open + 3;
+        let end = all[from..].find(';').map_or(all.len(), |end| from + end);
+        if let Some(close) = all[from..end].find(">>>").map(|close| from + close) {
+            all.replace_range(close..close + 3, " */");
+            all.replace_range(open..from, "/* ");
+        }
+    }
+    all
 }
 
 fn all_files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -97,12 +121,13 @@ fn try_file(name: &str, files: &Folder<'_>, tally: &mut Tally) {
     names_of(name, files, &mut Vec::new(), &mut known);
     let all = prototypes(&source);
     for (at, kernel) in all.iter().enumerate() {
-        // Of several versions each may be meant.
-        let others = all.iter().enumerate().filter(|(_, other)| other.name == kernel.name);
-        if others.clone().any(|(other, found)| other < at || found.parameters != kernel.parameters) {
+        if all[..at].iter().any(|other| other.name == kernel.name) {
             continue;
         }
-        let candidates: Vec<_> = (0..3).filter_map(|at| right(kernel, &source, &known, at)).collect();
+        // Of several versions each may be meant.
+        let versions = all.iter().filter(|other| other.name == kernel.name);
+        let candidates: Vec<_> =
+            versions.flat_map(|kernel| (0..3).filter_map(|at| right(kernel, &source, &known, at))).collect();
         let Some(first) = candidates.first() else { continue };
         let place = path.strip_prefix(files.folder.parent().unwrap_or(&path)).unwrap_or(&path).display();
         match verdict(&first.to_string(), name, files) {
@@ -114,7 +139,7 @@ fn try_file(name: &str, files: &Folder<'_>, tally: &mut Tally) {
         tally.kernels += 1;
         for (kind, wrong) in mutations(first) {
             // What another branch of an `#if` makes right is not wrong.
-            if candidates.contains(&wrong) {
+            if candidates.iter().any(|right| right.says(&wrong)) {
                 continue;
             }
             let count = tally.kinds.entry(kind).or_default();

@@ -228,6 +228,16 @@ impl Cuda {
                 "include the file that does, or name the file that includes this one in `#[kernels(…)]`";
             return Err(error(&here.ty, "TW0405", &what, &[place, why], Some(help.to_owned())));
         }
+        if let (Resolved::Function, false) = (types.resolved, matches!(here.kind, ParameterKind::Unknown)) {
+            let (number, kernel, written) = (at + 1, &prototype.name, &types.written.ty);
+            let what = format!(
+                "parameter {number} of kernel `{kernel}` points to a function in {file}: `{written}`"
+            );
+            let notes = [place, "nothing would check what is called through it".to_owned()];
+            let help =
+                "take a number that chooses the function, or make the function an argument of a template";
+            return Err(error(&here.ty, "TW0410", &what, &notes, Some(help.to_owned())));
+        }
         if let Some(found) = mismatch(here, types.resolved) {
             let what = types.differs(file, at, here, prototype);
             let branches = types.branches(here);
@@ -261,7 +271,8 @@ impl Cuda {
 
     /// The types of a kernel's parameters, in each way that the branches of `#if`s allow.
     fn ways(&self, prototype: &Prototype) -> Vec<Vec<Resolved>> {
-        let around = self.declarations.sides.around(prototype.file, prototype.line);
+        let mut around = self.declarations.sides.around(prototype.file, prototype.line);
+        around.extend(prototype.chosen.iter().map(|(group, branch)| (group.as_str(), *branch)));
         let mut ways = each_way(&around, |choices| {
             let types = prototype
                 .parameters

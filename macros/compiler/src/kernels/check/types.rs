@@ -22,7 +22,7 @@ impl Resolved {
             Self::Value(known) => known.rust(),
             Self::Pointer { pointee, constant: true } => format!("&[{}]", pointee.rust()),
             Self::Pointer { pointee, constant: false } => format!("&mut [{}]", pointee.rust()),
-            Self::Reference | Self::Opaque => "_".to_owned(),
+            Self::Reference | Self::Function | Self::Opaque => "_".to_owned(),
         }
     }
 }
@@ -40,7 +40,7 @@ pub(super) fn mismatch(here: &Parameter, there: &Resolved) -> Option<Mismatch> {
         ParameterKind::Unknown => return None,
         ParameterKind::Scalar => {
             return match there {
-                Resolved::Opaque => None,
+                Resolved::Opaque | Resolved::Function => None,
                 Resolved::Value(known) => misfit(&here.ty, known, declare(there.rust())),
                 _ => types(declare(there.rust())),
             };
@@ -50,7 +50,7 @@ pub(super) fn mismatch(here: &Parameter, there: &Resolved) -> Option<Mismatch> {
         ParameterKind::Write(element) => (element, true),
     };
     let (pointee, constant) = match there {
-        Resolved::Opaque | Resolved::Reference => return None,
+        Resolved::Opaque | Resolved::Function | Resolved::Reference => return None,
         Resolved::Value(_) => return types(declare(there.rust())),
         Resolved::Pointer { pointee, constant } => (pointee, *constant),
     };
