@@ -133,9 +133,8 @@ fn headers_are_there_as_the_compiler_says() {
     for header in &of_this_package {
         compiles(header).unwrap_or_else(|error| panic!("{header}: {error}"));
     }
-    for header in &not_for_devices {
-        assert!(compiles(header).is_err(), "{header} compiles");
-    }
+    let wrongly: Vec<_> = not_for_devices.iter().filter(|header| compiles(header).is_ok()).collect();
+    assert!(wrongly.is_empty(), "these compile: {wrongly:?}");
     println!("{} headers compile, {} do not", of_this_package.len(), not_for_devices.len());
     assert!(of_this_package.len() > 60 && not_for_devices.len() > 100);
 }

@@ -32,7 +32,7 @@ const FOLDERS: [&str; 7] = ["cccl", "cooperative_groups", "crt", "cub", "cuda", 
 const HEADERS: &[&str] = &[
     "builtin_types.h", "common_functions.h", "cooperative_groups.h", "cuComplex.h", "cuda_awbarrier.h",
     "cuda_awbarrier_helpers.h", "cuda_awbarrier_primitives.h", "cuda_bf16.h", "cuda_device_runtime_api.h",
-    "cuda_fp16.h", "cuda_fp4.h", "cuda_fp6.h", "cuda_fp8.h", "cuda_pipeline.h", "cuda_pipeline_helpers.h",
+    "cuda_fp16.h", "cuda_fp4.h", "cuda_fp6.h", "cuda_fp8.h", "cuda_occupancy.h", "cuda_pipeline.h", "cuda_pipeline_helpers.h",
     "cuda_pipeline_primitives.h", "cuda_runtime.h", "cuda_runtime_api.h", "cudart_platform.h", "curand.h",
     "curand_discrete.h", "curand_discrete2.h", "curand_globals.h", "curand_kernel.h", "curand_lognormal.h",
     "curand_mrg32k3a.h", "curand_mtgp32.h", "curand_mtgp32_kernel.h", "curand_normal.h",
@@ -98,7 +98,7 @@ const CUDA: &[&str] = &[
     "channel_descriptor.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cublas_v2.h", "cuda.h", "cudaEGL.h",
     "cudaEGLTypedefs.h", "cudaGL.h", "cudaGLTypedefs.h", "cudaProfiler.h", "cudaProfilerTypedefs.h",
     "cudaTypedefs.h", "cudaVDPAU.h", "cudaVDPAUTypedefs.h", "cuda_egl_interop.h", "cuda_gl_interop.h",
-    "cuda_occupancy.h", "cuda_profiler_api.h", "cuda_vdpau_interop.h", "cudnn.h", "cufft.h", "cufftXt.h",
+    "cuda_profiler_api.h", "cuda_vdpau_interop.h", "cudnn.h", "cufft.h", "cufftXt.h",
     "cufftw.h", "cusolverDn.h", "cusolverSp.h", "cusparse.h", "cusparse_v2.h", "driver_functions.h", "npp.h",
     "nvToolsExt.h", "nvml.h", "nvrtc.h", "nvtx3/nvToolsExt.h",
 ];
