@@ -12,7 +12,8 @@ mod lifetimes;
 mod parts;
 mod planted;
 
-use std::sync::{Mutex, OnceLock};
+use std::ops::Deref;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg::{Device, ErrorKind, Spec};
 
@@ -28,10 +29,24 @@ fn kept(spec: Spec) -> Device {
     device
 }
 
-/// The first GPU, once for all tests.
-fn gpu() -> Device {
-    static GPU: OnceLock<Mutex<Device>> = OnceLock::new();
-    GPU.get_or_init(|| Mutex::new(Device::cuda(0).expect("a CUDA device"))).lock().expect("no panic").clone()
+/// The first GPU, once for all tests, of which one has it at a time: what the host has not waited for yet, another test's
+/// synchronisation of the null stream might have.
+struct Gpu(MutexGuard<'static, Option<Device>>);
+
+fn gpu() -> Gpu {
+    static GPU: Mutex<Option<Device>> = Mutex::new(None);
+    // A test that has failed leaves it to the next one.
+    let mut gpu = GPU.lock().unwrap_or_else(PoisonError::into_inner);
+    gpu.get_or_insert_with(|| Device::cuda(0).expect("a CUDA device"));
+    Gpu(gpu)
+}
+
+impl Deref for Gpu {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        self.0.as_ref().expect("it was opened")
+    }
 }
 
 /// A test of each device: `on_both!(name, function)`, where the function takes the device.

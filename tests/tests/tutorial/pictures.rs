@@ -25,7 +25,9 @@ fn warm(mut profile: impl FnMut() -> Result<Timeline>) -> Result<Timeline> {
 fn draw(name: &str, svg: &str) {
     let folder = std::env::var_os("THALWEG_PICTURES").map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
-    std::fs::write(folder.join(name), svg).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(name), svg))
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
 }
 
 /// That the first of two runs was the quicker one, so that the picture shows what its chapter says.
