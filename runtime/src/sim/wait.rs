@@ -22,7 +22,7 @@ impl Sim {
         let state = machine.stream(call, stream)?;
         let (lane, target) = (state.lane, state.enqueued);
         let clock = machine.order.record(lane);
-        let (mut machine, at) = self.run_until(call, machine, |machine| {
+        let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, |machine| {
             match machine.streams.get(stream.0) {
                 Some(stream) if stream.completed < target => None,
                 Some(stream) => Some(stream.completed_at),
@@ -44,11 +44,12 @@ impl Sim {
             machine.streams.iter_mut().map(|(handle, state)| (handle, state.enqueued, state.lane)).collect();
         for (handle, target, lane) in streams {
             let clock = machine.order.record(lane);
-            let (after, at) = self.run_until(call, machine, |machine| match machine.streams.get(handle) {
+            let is_over = |machine: &Machine| match machine.streams.get(handle) {
                 Some(stream) if stream.completed < target => None,
                 Some(stream) => Some(stream.completed_at),
                 None => Some(machine.now),
-            })?;
+            };
+            let (after, at) = self.run_until(call, machine, Nanos::INFINITY, is_over)?;
             machine = after;
             machine.host_waited(at, &clock);
         }
@@ -70,32 +71,29 @@ impl Sim {
             let enough = if adversarial { machine.carried_out() != begun } else { machine.now >= until };
             (enough || machine.is_idle()).then_some(machine.now)
         };
-        // Not beyond the host's time: what the host enqueues next would begin too late.
-        machine.until = until;
-        // A device that is lost gets nowhere, which whoever asks is told.
-        match self.run_until("cuStreamQuery", machine, is_enough) {
-            Ok((mut machine, _)) => machine.until = Nanos::INFINITY,
-            Err(_) => self.machine().until = Nanos::INFINITY,
-        }
+        // Not beyond the host's time: what the host enqueues next would begin too late. A device that is lost gets nowhere, which
+        // whoever asks is told.
+        let _ = self.run_until("cuStreamQuery", machine, until, is_enough);
     }
 
     pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
         bodies::refuse_inside(call)?;
         let machine = self.machine();
         let complete = |_: &Machine| record.outcome.get().map(|outcome| outcome.at);
-        let (mut machine, at) = self.run_until(call, machine, complete)?;
+        let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, complete)?;
         machine.host_waited(at, &record.clock);
         let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
         failure.map_or(Ok(()), |failure| failure.pending())
     }
 
-    /// Runs the simulation until `done` says when what the caller waits for was complete.
+    /// Runs the simulation until `done` says when what the caller waits for was complete, and not beyond `until` in the device's time.
     ///
     /// Copies and host bodies are carried out without the lock, one at a time; other threads that wait meanwhile sleep.
     fn run_until<'a>(
         &'a self,
         call: &'static str,
         mut machine: MutexGuard<'a, Machine>,
+        until: Nanos,
         done: impl Fn(&Machine) -> Option<Nanos>,
     ) -> DriverResult<(MutexGuard<'a, Machine>, Nanos)> {
         loop {
@@ -109,6 +107,8 @@ impl Sim {
                 machine.waiting -= 1;
                 continue;
             }
+            // Set anew at each step: another thread, which has been here while this one slept, may have to go further, or less far.
+            machine.until = until;
             match machine.step() {
                 Progress::Moved => {}
                 // Waits are for earlier records only, so this does not happen.

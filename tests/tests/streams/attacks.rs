@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use thalweg::prelude::*;
 use thalweg::{DriverCall, Effect, Event, Fault, Stream};
 use thalweg_tests::kernels::{add_to, double_all};
+use thalweg_tests::waiting::in_time;
 
 use super::{is_race, kept, on_both, simulated};
 
@@ -26,6 +27,7 @@ on_both!(
     a_graph_on_a_blocking_stream,
     streams_that_go_while_others_look,
     events_that_others_record_meanwhile,
+    streams_that_are_asked_while_others_wait,
     an_empty_vec_is_given_back,
     callbacks_come_though_more_are_added,
 );
@@ -349,6 +351,31 @@ fn events_that_others_record_meanwhile(device: &Device) {
             assert_eq!([y[0], y[N - 1]], [turn as f32; 2]);
         }
         stop.store(true, Ordering::SeqCst);
+    });
+}
+
+/// A simulated device that one thread lets go on a little goes on for the others as far as they wait.
+fn streams_that_are_asked_while_others_wait(device: &Device) {
+    let done = AtomicBool::new(false);
+    in_time(|| {
+        thread::scope(|scope| {
+            let (asked, event) = (stream(device), Event::new(device).expect("an event"));
+            let done = &done;
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    asked.host(|| ()).expect("a function");
+                    asked.record(&event).expect("a record");
+                    while !(asked.query().expect("no failure") && event.query().expect("no failure")) {}
+                }
+            });
+            let (waits, mut x) = (stream(device), buffer(device));
+            for _ in 0..300 {
+                waits.fill(&mut x, 1.0).expect("a fill");
+                waits.host(|| ()).expect("a function");
+                waits.synchronize().expect("no failure");
+            }
+            done.store(true, Ordering::Relaxed);
+        });
     });
 }
 
