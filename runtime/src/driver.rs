@@ -146,6 +146,8 @@ pub struct Access {
     pub(crate) ptr: DevicePtr,
     pub(crate) bytes: usize,
     pub(crate) write: bool,
+    /// All of it is written, whatever it was before: an `out`.
+    pub(crate) anew: bool,
 }
 
 impl Access {

@@ -100,7 +100,7 @@ impl<'r, T> DeviceSliceMut<'r, T> {
 
 impl<'r, T> DeviceSliceOut<'r, T> {
     pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-        Self { view: ViewMut::new(ptr, len), run: PhantomData }
+        Self { view: ViewMut::out(ptr, len), run: PhantomData }
     }
 
     /// As the others: routines alone have one, and so there is no owner.
@@ -222,11 +222,13 @@ pub struct View<T> {
 pub struct ViewMut<T> {
     ptr: DevicePtr,
     len: usize,
+    /// All of it, and without reading it.
+    anew: bool,
     elements: PhantomData<fn() -> T>,
 }
 
 macro_rules! view {
-    ($view:ident, $write:literal) => {
+    ($view:ident) => {
         impl<T> Clone for $view<T> {
             fn clone(&self) -> Self {
                 *self
@@ -236,10 +238,6 @@ macro_rules! view {
         impl<T> Copy for $view<T> {}
 
         impl<T> $view<T> {
-            pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
-                Self { ptr, len, elements: PhantomData }
-            }
-
             pub(crate) fn into_view(self) -> Self {
                 self
             }
@@ -274,19 +272,37 @@ macro_rules! view {
             pub fn argument_size(&self) -> usize {
                 size_of::<DevicePtr>()
             }
-
-            /// What the kernel may touch through it.
-            #[inline]
-            pub fn access(&self) -> Access {
-                Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: $write }
-            }
         }
     };
 }
-view!(View, false);
-view!(ViewMut, true);
+view!(View);
+view!(ViewMut);
+
+impl<T> View<T> {
+    pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
+        Self { ptr, len, elements: PhantomData }
+    }
+}
+
+impl<T> ViewMut<T> {
+    /// Of what is read and written.
+    pub(crate) fn new(ptr: DevicePtr, len: usize) -> Self {
+        Self { ptr, len, anew: false, elements: PhantomData }
+    }
+
+    /// Of what is an `out`.
+    pub(crate) fn out(ptr: DevicePtr, len: usize) -> Self {
+        Self { anew: true, ..Self::new(ptr, len) }
+    }
+}
 
 impl<T: Pod> View<T> {
+    /// What the kernel may touch through it.
+    #[inline]
+    pub fn access(&self) -> Access {
+        Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: false, anew: false }
+    }
+
     /// The memory as a slice, where device memory is host memory.
     ///
     /// The slice borrows the view, so that a host body cannot keep it:
@@ -309,6 +325,12 @@ impl<T: Pod> View<T> {
 }
 
 impl<T: Pod> ViewMut<T> {
+    /// What the kernel may touch through it.
+    #[inline]
+    pub fn access(&self) -> Access {
+        Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: true, anew: self.anew }
+    }
+
     /// The memory as a parameter `Out<[T]>` of that name has it: the kernel writes all of it.
     pub fn promise(&self, parameter: &'static str) -> Promise {
         Promise::new(parameter, self.access(), size_of::<T>())

@@ -20,7 +20,7 @@ fn launched<R>(number: u32, pair: (u64, u64), bytes: usize, body: impl FnOnce(&N
         shared: 0,
         params: &mut params,
         sizes: &[4, 16],
-        accesses: &[Access { ptr: DevicePtr(0), bytes, write: true }],
+        accesses: &[Access { ptr: DevicePtr(0), bytes, write: true, anew: false }],
         host: &|| Box::new(|| {}),
     }))
 }

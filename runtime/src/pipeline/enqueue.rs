@@ -288,7 +288,7 @@ impl Enqueue<'_> {
     /// Sets bytes of device memory to 0. They are the run's.
     pub(crate) fn clear(&self, address: u64, bytes: usize) -> Result<()> {
         let operation = &self.operation;
-        self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true }])?;
+        self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true, anew: false }])?;
         operation.direct(|stream| {
             // SAFETY: the stream and the memory live as long as the run; any address is aligned to a byte.
             unsafe { self.device().driver().fill(DevicePtr(address), &[0], bytes, stream, operation.tag()) }

@@ -303,7 +303,7 @@ impl<'r> Operation<'r> {
     pub(super) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let (ptr, bytes) = self.device_range(buffer)?;
         let is_argument = self.run.buffers[buffer.index].is_in_place();
-        if is_argument && !self.owns(&Access { ptr, bytes, write: true }) {
+        if is_argument && !self.owns(&Access { ptr, bytes, write: true, anew: false }) {
             return self.fail(ErrorKind::Skipped);
         }
         Ok((ptr, bytes))

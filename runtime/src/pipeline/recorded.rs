@@ -208,7 +208,7 @@ mod tests {
                         shared: 0,
                         params: &mut params,
                         sizes: &[SIZES[first], SIZES[second]],
-                        accesses: &[Access { ptr: DevicePtr(0), bytes, write: true }],
+                        accesses: &[Access { ptr: DevicePtr(0), bytes, write: true, anew: false }],
                         host: &|| Box::new(|| {}),
                     });
                     // SAFETY: each parameter has 40 bytes, which are more than its size.

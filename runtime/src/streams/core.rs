@@ -92,6 +92,8 @@ pub(crate) struct Used {
     pub(super) memory: Arc<dyn Memory>,
     pub(super) bytes: Range<u64>,
     pub(super) write: bool,
+    /// All of it is written, whatever it was before. What is changed in place is not.
+    pub(super) anew: bool,
 }
 
 impl StreamCore {
@@ -115,12 +117,13 @@ impl StreamCore {
     }
 
     fn of(device: &Device, (kind, level): (Kind, i32), raw: RawStream, lent: Option<Keep>) -> Arc<Self> {
+        let of_a_thread = matches!(kind, Kind::PerThread(_)) && !device.is_simulated();
         let core = Arc::new(Self {
             device: device.clone(),
             raw,
             kind,
             level,
-            progress: Progress::new(device),
+            progress: Progress::of(device, raw, of_a_thread),
             state: Mutex::default(),
             unreported: Mutex::default(),
             callbacks: Arc::default(),
@@ -186,7 +189,7 @@ impl StreamCore {
         let State { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
         // All of it before any of it is noted: what is refused is no use.
-        for Used { memory, bytes, write } in memory.iter().filter(|_| checked) {
+        for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
             if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
                 return Err(race(&earlier, (caller, *write)));
             }
@@ -195,7 +198,7 @@ impl StreamCore {
         *enqueued += 1;
         let number = *enqueued;
         let mut new = self.use_of(number, caller);
-        for (index, Used { memory: its, bytes, write }) in memory.iter().enumerate() {
+        for (index, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
             new.write = *write;
             if let Err(refused) = its.uses().note(bytes, &new, clock, checked) {
                 memory[..index].iter().for_each(|used| used.memory.uses().has_refused(&used.bytes, &new));
@@ -208,10 +211,10 @@ impl StreamCore {
         let tag = registry.tag(driver, caller, number);
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { operation.enqueue(driver, self.raw, tag) };
-        for Used { memory, bytes, write } in memory {
+        for Used { memory, bytes, write, anew } in memory {
             new.write = *write;
             match outcome {
-                Ok(()) => memory.uses().has_taken(bytes, &new, clock),
+                Ok(()) => memory.uses().has_taken(bytes, &new, clock, *anew),
                 Err(_) => memory.uses().has_refused(bytes, &new),
             }
         }
@@ -281,6 +284,7 @@ impl StreamCore {
             let state = self.state();
             (self.now(&state), state.enqueued, self.callbacks.issued())
         };
+        let waiting = self.progress.stream();
         let since = self.progress.completed();
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let is_over = match &outcome {
@@ -294,11 +298,15 @@ impl StreamCore {
                 let is_over = self.wait_on_device().is_ok();
                 if is_over {
                     self.progress.reached(enqueued);
-                    ask(self.device.driver().registry(), &clock);
                 }
                 is_over
             }
         };
+        // Other streams are asked for, and callbacks waited for, when others can wait for this one.
+        drop(waiting);
+        if is_over && outcome.is_err() {
+            ask(self.device.driver().registry(), &clock);
+        }
         if is_over && callbacks && !registry::is_callback() {
             self.callbacks.wait(issued);
         }
@@ -351,6 +359,8 @@ impl StreamCore {
             }
             self.now(&state)
         };
+        // Whoever waits for it at this moment is told what has failed. It is not complete yet, or will be known to be at once.
+        let Some(asking) = self.progress.try_stream() else { return Ok(false) };
         let since = self.progress.completed();
         // SAFETY: the stream is live.
         let done = unsafe { self.device.driver().query_stream(self.raw) };
@@ -366,6 +376,7 @@ impl StreamCore {
         if done {
             clock.is_over();
         }
+        drop(asking);
         Ok(done)
     }
 
@@ -386,12 +397,12 @@ impl StreamCore {
         }
         let (mut earlier, mut is_noted) = (None, true);
         let new = Use { write: used.write, ..self.use_of(state.enqueued, caller) };
-        for Used { memory, bytes, write } in all {
+        for Used { memory, bytes, write, anew } in all {
             let uses = memory.uses();
             let found = uses.conflict(bytes.clone(), *write, (&self.progress, &state.clock));
             earlier = earlier.or(found);
             match uses.note(bytes, &new, &state.clock, false) {
-                Ok(()) => uses.has_taken(bytes, &new, &state.clock),
+                Ok(()) => uses.has_taken(bytes, &new, &state.clock, *anew),
                 Err(_) => is_noted = false,
             }
         }
@@ -410,7 +421,7 @@ impl StreamCore {
         let last = Use { write: true, ..self.use_of(state.enqueued, caller) };
         // What does not matter is never refused.
         let _ = uses.note(&(0..1), &last, &state.clock, false);
-        uses.has_taken(&(0..1), &last, &state.clock);
+        uses.has_taken(&(0..1), &last, &state.clock, false);
     }
 
     /// A use by one of its operations, which reads.
@@ -440,7 +451,7 @@ impl Drop for StreamCore {
             let state = self.state();
             (self.now(&state), state.enqueued)
         };
-        let (progress, since) = (Arc::clone(&self.progress), self.progress.completed());
+        let progress = Arc::clone(&self.progress);
         // CUDA keeps a thread's stream as long as the thread.
         let is_own = match self.kind {
             Kind::NonBlocking | Kind::Blocking => true,
@@ -448,14 +459,14 @@ impl Drop for StreamCore {
             Kind::Null | Kind::Lent => false,
         };
         let lent = self.lent.take();
-        let is_of_a_thread = matches!(self.kind, Kind::PerThread(_)) && !driver.info().simulated;
         let raw = self.raw;
         let end = move |driver: &dyn Driver| {
-            let wait = || match is_of_a_thread {
-                true => driver.synchronize_device(),
-                // SAFETY: the stream is live.
-                false => unsafe { driver.synchronize_stream(raw) },
-            };
+            // Whoever asks for memory that it uses may have waited for it before.
+            let mut stream = progress.stream();
+            let Some(last) = *stream else { return };
+            let since = progress.completed();
+            // SAFETY: the stream is live.
+            let wait = || unsafe { last.wait(driver) };
             let first = wait().map_err(|error| registry::explain(driver.registry(), error, None));
             let is_over = match &first {
                 Ok(()) => {
@@ -468,14 +479,18 @@ impl Drop for StreamCore {
                     let is_over = wait().is_ok();
                     if is_over {
                         progress.reached(enqueued);
-                        ask(driver.registry(), &clock);
                     }
                     is_over
                 }
             };
+            *stream = None;
             if is_over && is_own {
                 // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
                 let _ = unsafe { driver.destroy_stream(raw) };
+            }
+            drop(stream);
+            if is_over && first.is_err() {
+                ask(driver.registry(), &clock);
             }
             contain(|| drop(lent));
         };
@@ -484,7 +499,11 @@ impl Drop for StreamCore {
         }
         // Inside of a function of a stream's: elsewhere, or else it stays.
         let device = self.device.clone();
-        let _ = driver.registry().call_back(Box::new(move || end(device.driver())));
+        let mut stream = self.progress.stream();
+        if driver.registry().call_back(Box::new(move || end(device.driver()))).is_err() {
+            // What has kept another library's stream is gone.
+            *stream = None;
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use bytemuck::Pod;
 use super::capture::{Captured, Capturing};
 use super::core::{Used, caller};
 use super::operation::{Bodies, Operation};
+use super::registry;
 use super::stream::Stream;
 use super::uses::{Caller, Uses, is_same};
 use crate::device::Device;
@@ -71,6 +72,7 @@ impl Stream {
     pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         let into = Arc::new(Mutex::new(Captured::default()));
         self.core.check_thread()?;
+        registry::may_wait(self.device().driver(), None)?;
         {
             let mut state = self.core.state();
             let capturing = state.capturing();
@@ -115,17 +117,14 @@ impl Graph {
         let mut host: Vec<(Used, Caller)> = Vec::new();
         let mut used = Vec::new();
         for node in memory {
-            for Used { memory, bytes, write } in node.used {
-                if memory.is_on_host() {
-                    match host.iter_mut().find(|(known, _)| is_same(&known.memory, &memory)) {
-                        Some((known, _)) => known.write |= write,
-                        None => host.push((
-                            Used { memory: Arc::clone(&memory), bytes: bytes.clone(), write },
-                            node.caller,
-                        )),
+            for its in node.used {
+                if its.memory.is_on_host() {
+                    match host.iter_mut().find(|(known, _)| is_same(&known.memory, &its.memory)) {
+                        Some((known, _)) => known.write |= its.write,
+                        None => host.push((its.clone(), node.caller)),
                     }
                 }
-                used.push(Used { memory, bytes, write });
+                used.push(its);
             }
         }
         Ok(Self {

@@ -90,10 +90,10 @@ impl Known {
         }
     }
 
-    /// The stream has taken a use that was noted.
-    pub(super) fn has_taken(&mut self, bytes: &Range<u64>, new: &Use, clock: &Clock) {
+    /// The stream has taken a use that was noted, which writes all of it `anew`, or not.
+    pub(super) fn has_taken(&mut self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
         let Self { segments, failures } = self;
-        if new.write {
+        if anew {
             failures.remove(bytes);
         }
         if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {

@@ -83,7 +83,8 @@ impl ByHand<'_> {
             let memory = accesses.iter().filter(|access| access.bytes > 0);
             let memory = memory.map(|access| {
                 let DevicePtr(start) = access.ptr;
-                used(device, start..start + access.bytes as u64, access.write)
+                let used = used(device, start..start + access.bytes as u64, access.write)?;
+                Ok(Used { anew: access.anew, ..used })
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;
             let launch = RawLaunch {
@@ -122,7 +123,7 @@ impl<T: Pod> ReadWriteArg<T> for &mut DeviceBuf<T> {
 }
 impl<T: Pod> WriteArg<T> for &mut DeviceBuf<T> {
     fn view(self) -> ViewMut<T> {
-        ViewMut::new(self.core().tracked(), self.len())
+        ViewMut::out(self.core().tracked(), self.len())
     }
 }
 
@@ -139,6 +140,6 @@ impl<T: Pod> ReadWriteArg<T> for &mut PinnedBuf<T> {
 }
 impl<T: Pod> WriteArg<T> for &mut PinnedBuf<T> {
     fn view(self) -> ViewMut<T> {
-        ViewMut::new(self.core().tracked(), self.elements())
+        ViewMut::out(self.core().tracked(), self.elements())
     }
 }

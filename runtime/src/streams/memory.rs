@@ -124,7 +124,8 @@ impl HostPart {
         }
         check(&**core, "PinnedBuf")?;
         let start = self.range.device_ptr().0;
-        Ok(Used { memory: Arc::clone(core) as _, bytes: start..start + self.range.bytes() as u64, write })
+        let bytes = start..start + self.range.bytes() as u64;
+        Ok(Used { memory: Arc::clone(core) as _, bytes, write, anew: write })
     }
 }
 
@@ -138,11 +139,11 @@ impl DevicePart {
     }
 }
 
-/// The memory of a device that an operation uses, by its address.
+/// The memory of a device that an operation reads, or writes all of, by its address.
 pub(super) fn used(device: &Device, bytes: Range<u64>, write: bool) -> Result<Used> {
     let memory = device.driver().registry().memory_of(&bytes).ok_or(ErrorKind::UnknownMemory)?;
     check(&*memory, if memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" })?;
-    Ok(Used { memory, bytes, write })
+    Ok(Used { memory, bytes, write, anew: write })
 }
 
 fn check(memory: &dyn Memory, host: &'static str) -> Result<()> {

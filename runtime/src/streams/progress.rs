@@ -6,16 +6,20 @@
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::registry;
 use crate::device::Device;
+use crate::driver::{Driver, DriverResult, RawStream};
 use crate::error::Error;
 
 /// How many operations of a stream are known to have completed.
 #[derive(Debug)]
 pub(crate) struct Progress {
     device: Device,
+    /// The driver's stream, until it has been waited for for the last time. One waits for it at a time, and notes what has failed
+    /// before another one does: a device may say that once.
+    stream: Mutex<Option<Last>>,
     completed: AtomicU64,
     /// What went wrong, each time in one of these operations, in order.
     failed: Mutex<Vec<(RangeInclusive<u64>, Error)>>,
@@ -23,34 +27,92 @@ pub(crate) struct Progress {
     has_failed: AtomicBool,
 }
 
+/// A stream as whoever waits for it needs it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Last {
+    raw: RawStream,
+    /// To any other thread, its number on a GPU is another stream.
+    of_a_thread: bool,
+}
+
+impl Last {
+    /// Waits for all that was enqueued.
+    ///
+    /// # Safety
+    /// The stream is live.
+    pub(super) unsafe fn wait(self, driver: &dyn Driver) -> DriverResult<()> {
+        match self.of_a_thread {
+            true => driver.synchronize_device(),
+            // SAFETY: the caller's promise.
+            false => unsafe { driver.synchronize_stream(self.raw) },
+        }
+    }
+}
+
 /// How many failures of a stream are told apart. The oldest of more become one.
 const FAILURES: usize = 256;
 
 impl Progress {
-    /// Of a new stream.
+    /// Of a new stream, which is live until [`Progress::stream`] has none any more.
+    pub(super) fn of(device: &Device, raw: RawStream, of_a_thread: bool) -> Arc<Self> {
+        Self::with(device, Some(Last { raw, of_a_thread }))
+    }
+
+    /// Of no stream.
+    #[cfg(test)]
     pub(super) fn new(device: &Device) -> Arc<Self> {
+        Self::with(device, None)
+    }
+
+    fn with(device: &Device, stream: Option<Last>) -> Arc<Self> {
         Arc::new(Self {
             device: device.clone(),
+            stream: Mutex::new(stream),
             completed: AtomicU64::new(0),
             failed: Mutex::default(),
             has_failed: AtomicBool::new(false),
         })
     }
 
-    /// Waits for the first so many operations of a stream that is gone, and so has no more. `false` if that is not possible.
-    pub(super) fn wait_for_all_of_device(&self, number: u64) -> bool {
+    /// The right to wait for the stream, and to note what comes of it.
+    pub(super) fn stream(&self) -> MutexGuard<'_, Option<Last>> {
+        // Nothing of the user's runs under the lock.
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, unless somebody else has it.
+    pub(super) fn try_stream(&self) -> Option<MutexGuard<'_, Option<Last>>> {
+        match self.stream.try_lock() {
+            Ok(stream) => Some(stream),
+            Err(TryLockError::Poisoned(stream)) => Some(stream.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Waits for the first so many operations of a stream that has no handle, and so gets no more. `false` if that is not possible.
+    pub(super) fn wait_for_the_last(&self, number: u64) -> bool {
         let driver = self.device.driver();
-        let since = self.completed();
         if self.has_reached(number) || driver.may_wait().is_err() {
             return self.has_reached(number);
         }
+        let stream = self.stream();
+        let since = self.completed();
+        if self.has_reached(number) {
+            return true;
+        }
+        let wait = || match *stream {
+            // SAFETY: it is live as long as it is there, and nobody takes it away meanwhile.
+            Some(stream) => unsafe { stream.wait(driver) },
+            None => driver.synchronize_device(),
+        };
         // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
-        let first = driver.synchronize_device();
+        let first = wait();
         if let Err(error) = &first {
             let error = registry::explain(driver.registry(), error.clone(), None);
-            self.fail(since + 1..=number, &error);
+            self.fail(since + 1..=u64::MAX, &error);
+            driver.registry().not_told(error);
         }
-        if first.is_ok() || driver.synchronize_device().is_ok() {
+        if first.is_ok() || wait().is_ok() {
             self.reached(number);
         }
         self.has_reached(number)

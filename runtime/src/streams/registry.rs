@@ -136,11 +136,11 @@ impl Registry {
             return None;
         }
         let mut all = used.to_vec();
-        for Used { memory, bytes, write } in used.iter().filter(|used| !used.memory.is_on_host()) {
+        for Used { memory, bytes, write, anew } in used.iter().filter(|used| !used.memory.is_on_host()) {
             let found = locked(&self.memory).overlapping(bytes);
             for (other, its) in found.into_iter().filter(|(other, _)| !is_same(other, memory)) {
                 let bytes = bytes.start.max(its.start)..bytes.end.min(its.end);
-                all.push(Used { memory: other, bytes, write: *write });
+                all.push(Used { memory: other, bytes, write: *write, anew: *anew });
             }
         }
         Some(all)

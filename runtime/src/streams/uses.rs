@@ -171,10 +171,11 @@ impl Uses {
         Ok(())
     }
 
-    /// The driver has taken what was noted: what comes before it need not be known any more, and what it writes is written anew.
-    pub(super) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock) {
+    /// The driver has taken what was noted: what comes before it need not be known any more. `anew`: it writes all of it, whatever
+    /// was there.
+    pub(super) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
         if !bytes.is_empty() {
-            self.locked().has_taken(bytes, new, clock);
+            self.locked().has_taken(bytes, new, clock, anew);
         }
     }
 
@@ -263,7 +264,7 @@ impl Uses {
         }
         let settled = last.iter().all(|left| match left.stream.upgrade() {
             Some(stream) => stream.wait_for(left.number),
-            None => left.progress.wait_for_all_of_device(left.number),
+            None => left.progress.wait_for_the_last(left.number),
         });
         self.prune();
         settled
@@ -286,7 +287,7 @@ mod tests {
     /// Notes a use that the driver takes.
     fn take(uses: &Uses, bytes: Range<u64>, new: &Use, clock: &Clock, matters: bool) -> Result<(), Refused> {
         uses.note(&bytes, new, clock, matters)?;
-        uses.has_taken(&bytes, new, clock);
+        uses.has_taken(&bytes, new, clock, new.write);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ impl Memory {
     fn access(&self) -> Access {
         let mut bytes = self.0.lock().unwrap();
         let ptr = DevicePtr(bytes.as_mut_ptr().expose_provenance() as u64);
-        Access { ptr, bytes: bytes.len(), write: true }
+        Access { ptr, bytes: bytes.len(), write: true, anew: false }
     }
 
     fn promise(&self, element: usize) -> Promise {

@@ -2,7 +2,8 @@
 
 use thalweg::prelude::*;
 use thalweg::{DriverCall, Effect, Event, Fault, Stream};
-use thalweg_tests::kernels::{axpy_each, double_all};
+use thalweg_tests::kernels::{axpy_each, double_all, through_shared};
+use thalweg_tests::waiting::in_time;
 
 use super::kept;
 
@@ -336,4 +337,69 @@ fn a_failure_of_another_threads_stream_is_known() {
         is_injected(d.to_vec());
         drop(kept);
     }
+}
+
+/// What a kernel changes in place it has read, and it need not have changed all of it.
+#[test]
+fn what_is_changed_in_place_is_not_written_anew() {
+    for elements in [0, 1, N] {
+        let mut two = Two::failed();
+        let double = double_all::load(&two.device).expect("a kernel");
+        double.launch(two.stream.config(8, 128, 0), elements as u32, &mut two.d).expect("a launch");
+        two.stream.synchronize().expect("it works again");
+        is_injected(two.d.to_vec());
+        let graph = two.stream.capture(|stream| {
+            double.launch(stream.config(8, 128, 0), elements as u32, two.d.slice_mut(..).expect("all of it"))
+        });
+        graph.expect("a graph").launch(&two.stream).expect("a launch");
+        is_injected(two.d.to_vec());
+
+        // What is written without being read is well.
+        let through = through_shared::load(&two.device).expect("a kernel");
+        through.launch(two.stream.config(8, 128, 512), N as u32, &two.x, &mut two.d).expect("a launch");
+        assert_eq!(two.d.to_vec().expect("it is written anew"), [1.0; N]);
+    }
+}
+
+/// Two threads wait for a stream that has failed. One of them is told by the device, and both know.
+#[test]
+fn two_threads_know_of_a_failure() {
+    in_time(|| {
+        for _ in 0..2000 {
+            let mut two = Two::new();
+            two.next(DriverCall::Copy, Effect::Fails);
+            two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
+            let Two { stream, d, .. } = &two;
+            std::thread::scope(|scope| {
+                scope.spawn(|| stream.synchronize());
+                scope.spawn(|| is_injected(d.to_vec()));
+            });
+            is_injected(two.d.to_vec());
+        }
+    });
+}
+
+/// A stream that goes while its memory is asked for: on another thread, and within a function, from where it goes a little later.
+#[test]
+fn a_failure_of_a_stream_that_goes_is_known() {
+    in_time(|| {
+        for turn in 0..1000 {
+            let mut two = Two::new();
+            let other = Stream::new(&two.device).expect("a stream");
+            two.next(DriverCall::Copy, Effect::Fails);
+            other.copy(&two.x, &mut two.d).expect("it fails on the device");
+            let Two { stream, d, .. } = &two;
+            if turn % 2 == 0 {
+                stream.host(move || drop(other)).expect("a function");
+                stream.synchronize().expect("the device");
+                is_injected(d.to_vec());
+            } else {
+                std::thread::scope(|scope| {
+                    scope.spawn(move || drop(other));
+                    scope.spawn(|| is_injected(d.to_vec()));
+                });
+            }
+            is_injected(d.to_vec());
+        }
+    });
 }

@@ -60,10 +60,10 @@ use crate::launch::{DeviceSlice, DeviceSliceMut};
 
 /// What is read.
 fn read<T>(slice: &DeviceSlice<'_, T>) -> Access {
-    Access { ptr: DevicePtr(slice.address()), bytes: slice.len() * size_of::<T>(), write: false }
+    Access { ptr: DevicePtr(slice.address()), bytes: slice.len() * size_of::<T>(), write: false, anew: false }
 }
 
 /// What is written.
 fn written<T>(slice: &DeviceSliceMut<'_, T>) -> Access {
-    Access { ptr: DevicePtr(slice.address()), bytes: slice.len() * size_of::<T>(), write: true }
+    Access { ptr: DevicePtr(slice.address()), bytes: slice.len() * size_of::<T>(), write: true, anew: false }
 }

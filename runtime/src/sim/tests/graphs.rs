@@ -330,7 +330,7 @@ fn random_graph(seed: u64) -> bool {
             let overlap = other.start < bytes.end && bytes.start < other.end;
             overlap && (write || *other_writes) && !before
         });
-        let access = Access { ptr: memory.offset(start), bytes: bytes.len(), write };
+        let access = Access { ptr: memory.offset(start), bytes: bytes.len(), write, anew: false };
         assert_eq!(graph.node(node as u32, &after, &[access], || {}), node as u32);
         ancestors.push(past);
         accesses.push((bytes, write));

@@ -65,11 +65,11 @@ fn host_body(error: &DriverError) -> Option<&str> {
 }
 
 fn read(ptr: DevicePtr, bytes: usize) -> Access {
-    Access { ptr, bytes, write: false }
+    Access { ptr, bytes, write: false, anew: false }
 }
 
 fn write(ptr: DevicePtr, bytes: usize) -> Access {
-    Access { ptr, bytes, write: true }
+    Access { ptr, bytes, write: true, anew: false }
 }
 
 impl Rig {
