@@ -4,6 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,9 @@ unsafe extern "C" {
 
 const WNOHANG: i32 = 1;
 const SIGKILL: i32 = 9;
+
+/// Children of a process whose threads are busy.
+const FORKS: usize = 40;
 
 stream_pipeline! {
     /// `y <- x + 1`.
@@ -162,6 +166,78 @@ fn a_child_has_no_sessions_and_no_jobs() {
         session.push(&[2.0; 64]).unwrap();
         assert_eq!((session.pull(&mut y).unwrap(), y), (64, [3.0; 64]));
         assert_eq!(session.close().unwrap().chunks, 2);
+        go.send(()).unwrap();
+        assert!(job.unwrap().wait().unwrap());
+    });
+}
+
+/// Ends loops when it is dropped.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whatever other threads have locked at that moment.
+#[test]
+fn a_child_of_busy_threads_waits_for_nothing() {
+    alone("a_child_of_busy_threads_waits_for_nothing", || {
+        let device = Device::simulated(Spec::default());
+        let stop = AtomicBool::new(false);
+        let is_on = || !stop.load(Ordering::Relaxed);
+        let stream = Stream::new(&device).unwrap();
+        let (go, wait) = channel::<()>();
+        let mut job = Some(thalweg::spawn(move || Ok(wait.recv().is_ok())).unwrap());
+        std::thread::scope(|scope| {
+            // Also when a child has failed.
+            let _stops = Stops(&stop);
+            scope.spawn(|| {
+                while is_on() {
+                    stream.capture(|_| Ok(())).unwrap();
+                    stream.host(|| ()).unwrap();
+                    stream.query().unwrap();
+                }
+            });
+            scope.spawn(|| {
+                let (x, mut y) = (numbers(500), vec![0.0; 500]);
+                let mut next = Next::new(&device).unwrap();
+                while is_on() {
+                    next.run(&x, &mut y).unwrap();
+                    drop(thalweg::spawn(|| Ok(())).unwrap());
+                }
+            });
+            for _ in 0..FORKS {
+                let ((mut pusher, x), (z, mut puller)) = (session::input::<f32>(), session::output::<f32>());
+                let mut ends = Some((x, z));
+                scope.spawn(move || {
+                    // Until the other ends are dropped.
+                    while pusher.try_push(&[1.0]).is_ok() && puller.try_pull(&mut [0.0]).is_ok() {}
+                });
+                std::thread::sleep(Duration::from_millis(3));
+                in_a_child(|| {
+                    // Nobody runs with these arguments, which is for nobody to know here.
+                    drop(ends.take());
+                    assert_forked(stream.capture(|stream| stream.host(|| ())));
+                    assert_forked(stream.query());
+                    assert_forked(Next::new(&device));
+                    assert_forked(thalweg::scope(|scope| scope.spawn(|| Next::new(&device)).unwrap().wait()));
+                    let all = (format!("{device:?} {stream:?} {job:?}"), device.is_simulated());
+                    assert!(!all.0.is_empty());
+                    let its = job.take().unwrap();
+                    its.cancel();
+                    assert!(its.is_done(), "nobody will carry it out here");
+                    assert_forked(its.try_wait().expect("there is nothing to wait for"));
+                    drop(stream.clone());
+                    let its = device.clone();
+                    let session = Session::start(move |x, z| Next::new(&its)?.run(x, z));
+                    assert_forked(session.and_then(Session::close));
+                    assert!(thalweg::explore::explore(1, 3, |device| Next::new(device).map(drop)).is_err());
+                });
+                drop(ends.take());
+            }
+        });
         go.send(()).unwrap();
         assert!(job.unwrap().wait().unwrap());
     });

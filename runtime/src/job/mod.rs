@@ -103,6 +103,14 @@ impl<T> Shared<T> {
         let state = self.done.wait_while(self.state(), running);
         take(&mut state.unwrap_or_else(PoisonError::into_inner)).unwrap_or(Err(ErrorKind::JobTaken.into()))
     }
+
+    /// What came of it if it is done.
+    fn try_wait(&self) -> Option<Result<T>> {
+        if self.is_elsewhere() {
+            return Some(Err(ErrorKind::Forked.into()));
+        }
+        take(&mut self.state())
+    }
 }
 
 /// What came of it, if that is known and nobody has it.
@@ -154,15 +162,15 @@ impl<T> Job<T> {
         self.shared.wait()
     }
 
-    /// What came of it if it is done; else the job again.
+    /// What came of it if it is done; else the job again. In a process that was forked since, that is [`ErrorKind::Forked`].
     pub fn try_wait(self) -> Result<Result<T>, Self> {
-        let outcome = take(&mut self.shared.state());
+        let outcome = self.shared.try_wait();
         outcome.ok_or(self)
     }
 
-    /// Whether it is done.
+    /// Whether it is done: there is nothing to wait for. So it is in a process that was forked since.
     pub fn is_done(&self) -> bool {
-        !matches!(*self.shared.state(), State::Running(_))
+        self.shared.is_elsewhere() || !matches!(*self.shared.state(), State::Running(_))
     }
 
     /// Asks its runs to end: no further chunk is begun, what was begun is waited for, and the run fails with

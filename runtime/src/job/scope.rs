@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::thread;
 
-use super::{Cancel, Shared, guarded, take};
+use super::{Cancel, Shared, guarded};
 use crate::error::{ErrorKind, Result};
 
 /// Several runs at once over borrowed data: calls `body`, and returns when all that it has [spawned](Scope::spawn) is done.
@@ -94,9 +94,9 @@ impl<T> ScopedJob<'_, T> {
         self.shared.wait()
     }
 
-    /// What came of it if it is done; else the job again.
+    /// What came of it if it is done; else the job again. In a process that was forked since, that is [`ErrorKind::Forked`].
     pub fn try_wait(self) -> Result<Result<T>, Self> {
-        let outcome = take(&mut self.shared.state());
+        let outcome = self.shared.try_wait();
         outcome.ok_or(self)
     }
 

@@ -10,6 +10,7 @@ use bytemuck::Pod;
 use super::bell::Bell;
 use super::link::{Link, Moved};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fork;
 use crate::io::Feed;
 use crate::memory::{HostSource, Input, Output};
 
@@ -36,6 +37,10 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
+        if fork::is_child() {
+            // Nobody here waits for that, and a thread of the other process may have had the lock.
+            return;
+        }
         // After a run it has been told already.
         self.0.end_run(Err(None));
     }
