@@ -146,3 +146,40 @@ fn a_function_that_waits_for_rayon_has_no_other_devices_function_inside() {
         }
     });
 }
+
+/// Tasks that do not end, as many as there are threads, hold up nobody.
+#[test]
+fn a_function_may_leave_tasks_behind() {
+    in_time(|| {
+        let (stop, stops) = channel::<()>();
+        let stops = Arc::new(Mutex::new(stops));
+        call(move || {
+            for _ in 0..2 * rayon::current_num_threads() {
+                let stops = Arc::clone(&stops);
+                // Until the other end is dropped.
+                rayon::spawn(move || assert!(stops.lock().expect("no task panics").recv().is_err()));
+            }
+        });
+        for _ in 0..3 {
+            let sum = Arc::new(Mutex::new(0));
+            let its = Arc::clone(&sum);
+            call(move || *its.lock().expect("no function panics") = rayon::join(|| 1, || 2).1);
+            assert_eq!(*sum.lock().expect("no function panics"), 2);
+        }
+        drop(stop);
+    });
+}
+
+/// Of a device with one stream, which has gone by then.
+#[test]
+fn a_function_drops_the_last_handle_of_its_device() {
+    in_time(|| {
+        for _ in 0..100 {
+            let device = Device::simulated(Spec::default());
+            let stream = Stream::new(&device).expect("a stream");
+            let buffer = DeviceBuf::from_slice(&device, &[1.0_f32; 100]).expect("memory");
+            stream.host(move || drop((buffer, device))).expect("a function");
+            drop(stream);
+        }
+    });
+}

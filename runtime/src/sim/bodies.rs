@@ -9,8 +9,10 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -33,10 +35,12 @@ thread_local! {
 fn crew() -> Option<ThreadPool> {
     // The one that was at work last: its threads may still be awake.
     let idle = idle().pop();
-    idle.or_else(|| {
-        let builder = ThreadPoolBuilder::new().thread_name(|index| format!("thalweg-host-{index}"));
-        builder.start_handler(|_| IS_IN_CREW.set(true)).build().ok()
-    })
+    idle.or_else(new_crew)
+}
+
+fn new_crew() -> Option<ThreadPool> {
+    let builder = ThreadPoolBuilder::new().thread_name(|index| format!("thalweg-host-{index}"));
+    builder.start_handler(|_| IS_IN_CREW.set(true)).build().ok()
 }
 
 /// Whether the calling thread runs a host body, or a task of one.
@@ -50,17 +54,44 @@ pub(super) fn refuse_inside(call: &'static str) -> DriverResult<()> {
     if is_inside() { Err(fault::not_permitted(call)) } else { Ok(()) }
 }
 
+/// How long a body waits for a thread of its crew. Tasks that an earlier body has left behind, and that do not end, may have them all.
+const PATIENCE: Duration = Duration::from_millis(50);
+
 /// Runs a body and waits for it.
 pub(super) fn run(body: HostBody) -> thread::Result<()> {
     // What a body has left half-done is the user's data, which a failed run says nothing about.
     let body = move || catch_unwind(AssertUnwindSafe(body));
-    let Some(crew) = crew() else { return body() };
+    let Some(mut crew) = crew() else { return body() };
     let (done, result) = mpsc::sync_channel::<Result<(), Box<dyn Any + Send>>>(1);
-    crew.spawn(move || {
+    // Whoever takes it first carries it out.
+    let waiting = Arc::new(Mutex::new(Some(move || {
         // The other end waits below, so that it is there.
         let _ = done.send(body());
-    });
-    let result = result.recv().unwrap_or(Ok(()));
-    idle().push(crew);
-    result
+    })));
+    loop {
+        let its = Arc::clone(&waiting);
+        crew.spawn(move || taken(&its).into_iter().for_each(|body| body()));
+        let outcome = match result.recv_timeout(PATIENCE) {
+            Err(RecvTimeoutError::Timeout) if is_there(&waiting) => {
+                // The threads of the other one end with their tasks.
+                match new_crew() {
+                    Some(next) => crew = next,
+                    None => taken(&waiting).into_iter().for_each(|body| body()),
+                }
+                continue;
+            }
+            Err(RecvTimeoutError::Timeout) => result.recv().unwrap_or(Ok(())),
+            outcome => outcome.unwrap_or(Ok(())),
+        };
+        idle().push(crew);
+        return outcome;
+    }
+}
+
+fn taken<F>(body: &Mutex<Option<F>>) -> Option<F> {
+    body.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+fn is_there<F>(body: &Mutex<Option<F>>) -> bool {
+    body.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
