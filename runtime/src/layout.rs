@@ -22,6 +22,20 @@ impl<T: Pod> PlainData<'_> for T {}
 /// Where it is named, rustc asks whether the elements are plain data.
 pub struct PlainElements<T: for<'a> PlainData<'a>>(PhantomData<T>);
 
+/// [`PlainData`] for an element that is written `f16`: without an import that is rustc's own type, which is no struct of the
+/// user's.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data",
+    label = "this is the type `f16` of rustc, which is unstable",
+    note = "import the type of the crate `half`: `use thalweg::half::f16;`"
+)]
+pub trait HalfData<'a>: Pod {}
+#[diagnostic::do_not_recommend]
+impl<T: Pod> HalfData<'_> for T {}
+
+/// [`PlainElements`] for an element that is written `f16`.
+pub struct HalfElements<T: for<'a> HalfData<'a>>(PhantomData<T>);
+
 /// Stops the compilation where a value of `T` has not `size` bytes, or is not aligned to `align` where that is given.
 ///
 /// `here`, with the error's code, and `there` are what the message calls the two types; `place` is a line that says where

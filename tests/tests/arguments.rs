@@ -6,7 +6,6 @@ use thalweg::{Error, ErrorKind};
 use thalweg_tests::kernels::{axpy_each, double_all, plus_one, summarise, weigh};
 use thalweg_tests::{built, numbers, on_both_devices, read, written};
 
-// ANCHOR: halo
 stream_pipeline! {
     /// `y[i]` is the weighted sum of the items from `x[i - radius]` to `x[i + radius]`.
     pipeline Clamped {
@@ -20,7 +19,6 @@ stream_pipeline! {
         stage store { copy dy -> y; }
     }
 }
-// ANCHOR_END: halo
 
 macro_rules! weighed {
     ($name:ident, $edge:ident) => {

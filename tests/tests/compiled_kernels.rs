@@ -42,6 +42,18 @@ fn without_nvrtc_the_error_names_its_package() {
     }
 }
 
+/// The README and the book install NVRTC by the same commands.
+#[test]
+fn both_say_how_nvrtc_is_installed() {
+    fn install(text: &str) -> &str {
+        let at = text.find("python3 -m pip install").expect("the command");
+        text[at..].split_once("```").expect("the block ends").0
+    }
+    let (readme, page) = (include_str!("../../README.md"), include_str!("../../book/src/kernels.md"));
+    assert_eq!(install(readme), install(page));
+    assert!(install(readme).contains("--target target/"), "git ignores `target/`");
+}
+
 /// The README shows the same test.
 #[test]
 fn the_readme_has_it() {

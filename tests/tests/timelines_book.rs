@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use thalweg::Timeline;
+// ANCHOR: uses
+use thalweg::{Cause, Finding, Timeline};
+// ANCHOR_END: uses
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 use thalweg_tests::book::recorded;
@@ -52,6 +54,24 @@ fn a_timeline() -> Result<()> {
     assert!(y.iter().zip(x.iter()).all(|(y, x)| *y == 2.0 * x + 1.0));
     recorded("saxpy-timeline.txt", &measured.to_string());
     assert_eq!(predicted.spans.len(), measured.spans.len());
+    Ok(())
+}
+
+#[test]
+fn what_a_run_lost_time_to() -> Result<()> {
+    let device = Device::simulated(Spec::h200());
+    let [x, mut y] = data(&device)?;
+    // ANCHOR: findings
+    let timeline = Saxpy::options(&device).chunk(8 << 10).build()?.profile(2.0, &x, &mut y)?;
+    let findings: Vec<Finding> = timeline.findings();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    let is_small = findings.iter().any(|finding| finding.cause == Cause::ChunkTooSmall);
+    // ANCHOR_END: findings
+    assert!(is_small);
+    let printed: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    recorded("saxpy-findings.txt", &printed.join("\n"));
     Ok(())
 }
 

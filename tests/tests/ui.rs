@@ -72,8 +72,9 @@ fn every_case_says_what_is_misused() {
 fn one_problem_is_one_error() {
     // Cases that show two mistakes; some of which rustc says that it is wrong of the type, and of the type's method, or in two
     // macros; one of which it says so of the factors, of the result and of `alpha`; two without a first argument, of which it says
-    // that, and that the next one is no such argument; and one of which it says so of two derives, and of the type that has neither.
-    const SEVERAL: [(&str, usize); 9] = [
+    // that, and that the next one is no such argument; one of which it says so of two derives, and of the type that has neither; and
+    // one whose type rustc refuses by itself, before we say which one to import.
+    const SEVERAL: [(&str, usize); 10] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),
         ("shape-element-not-plain-data", 2),
@@ -83,6 +84,7 @@ fn one_problem_is_one_error() {
         ("run-without-parameter", 2),
         ("kernel-host-body-first", 2),
         ("shape-element-derives-without-crate", 3),
+        ("shape-half-without-an-import", 2),
     ];
     for stderr in files("ui", "stderr").into_iter().chain(files("ui/rustc", "stderr")) {
         let name = stderr.file_stem().and_then(OsStr::to_str).unwrap_or_default().to_owned();

@@ -4,6 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("scale.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn scale(n: u32, y: &mut [f32]);
 }
 

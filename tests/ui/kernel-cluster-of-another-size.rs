@@ -5,6 +5,7 @@ use thalweg::prelude::*;
 #[kernels("sources/pairs.cu")]
 unsafe extern "CUDA" {
     #[cluster(4)]
+    #[requires(n as usize <= y.len())]
     safe fn pairs(n: u32, y: &mut [f32]);
 }
 

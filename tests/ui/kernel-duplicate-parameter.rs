@@ -4,6 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("add.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn add(n: u32, y: &[f32], y: &mut [f32]);
 }
 

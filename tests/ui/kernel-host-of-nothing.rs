@@ -5,6 +5,7 @@ use thalweg::prelude::*;
 #[kernels("scale.cu")]
 unsafe extern "CUDA" {
     #[host]
+    #[requires(n as usize <= y.len())]
     safe fn scale(n: u32, a: f32, y: &mut [f32]);
 }
 

@@ -4,6 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("sources/line.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn along(n: u32, line: [f32; 2], y: &mut [f32]);
 }
 

@@ -4,6 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("scale.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     fn scale(n: u32, a: f32, y: &mut [f32]);
 }
 

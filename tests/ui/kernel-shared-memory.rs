@@ -4,6 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("sources/tile.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn turn(n: u32, y: &mut [f32]);
 }
 

@@ -4,6 +4,7 @@ use thalweg::prelude::*;
 
 #[kernels("fill.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn fill(n: u32, y: Out<[f32]>);
 }
 

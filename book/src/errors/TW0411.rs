@@ -2,6 +2,7 @@ use thalweg::prelude::*;
 
 #[kernels("../../../tests/ui/add.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= x.len() && n as usize <= y.len())]
     safe fn add(n: u32, x: &[f32], y: &mut [f32]);
 }
 

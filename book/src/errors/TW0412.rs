@@ -3,6 +3,7 @@ use thalweg::prelude::*;
 #[kernels("../../../tests/ui/scale.cu")]
 unsafe extern "CUDA" {
     #[host(scale_on_host)]
+    #[requires(n as usize <= y.len())]
     safe fn scale(n: u32, a: f32, y: &mut [f32]);
 }
 

@@ -2,6 +2,7 @@ use thalweg::prelude::*;
 
 #[kernels("../../../tests/ui/sources/blur.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= x.len() && n as usize <= y.len())]
     safe fn blur(n: u32, x: &[f32], y: Out<[f32]>, #[symbol] weights: &[f32]);
 }
 

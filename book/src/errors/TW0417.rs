@@ -12,6 +12,7 @@ struct Params {
 
 #[kernels("../../../tests/ui/sources/scaled.cu")]
 unsafe extern "CUDA" {
+    #[requires(p.n as usize <= y.len())]
     safe fn scaled(p: Params, y: &mut [f32]);
 }
 

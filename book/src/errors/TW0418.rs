@@ -2,6 +2,7 @@ use thalweg::prelude::*;
 
 #[kernels("../../../tests/ui/sources/pairs.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn pairs(n: u32, y: &mut [f32]);
 }
 

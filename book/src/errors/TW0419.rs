@@ -2,6 +2,7 @@ use thalweg::prelude::*;
 
 #[kernels("../../../tests/ui/sources/tile_dynamic.cu")]
 unsafe extern "CUDA" {
+    #[requires(n as usize <= y.len())]
     safe fn turn(n: u32, y: &mut [f32]);
 }
 

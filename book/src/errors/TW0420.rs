@@ -3,6 +3,7 @@ use thalweg::prelude::*;
 #[kernels("../../../tests/ui/sources/power.cu")]
 unsafe extern "CUDA" {
     #[instantiate("math::power<float, 3>")]
+    #[requires(n as usize <= y.len())]
     safe fn cube(n: u32, y: &mut [f32]);
 }
 

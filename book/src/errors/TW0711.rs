@@ -1,5 +1,5 @@
 use thalweg::prelude::*;
-use thalweg_kernels::saxpy;
+use thalweg_kernels::stencil_3;
 
 stream_pipeline! {
     pipeline P {
@@ -7,13 +7,15 @@ stream_pipeline! {
         output y: [f32];
         device dy: [f32];
         chunk c = auto;
-        stage load { copy x -> dx; fill dy = 0.0; }
-        stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, 2.0, &dx, &mut dy); }
+        stage load { copy x -> dx; }
+        stage smooth { stencil_3<<<blocks(c.len, 256), 256>>>(c.len as u32, 0.25, 0.5, 0.25, &dx, out dy); }
         stage store { copy dy -> y; }
     }
 }
 
 pub fn main() -> Result<()> {
-    P::new(&Device::open()?)?.run(&[1.0; 4], &mut [2.0; 4])?;
+    let mut y = [0.0; 4];
+    P::new(&Device::open()?)?.run(&[0.0, 4.0, 0.0, 8.0], &mut y)?;
+    assert_eq!(y, [1.0, 2.0, 3.0, 6.0]);
     Ok(())
 }

@@ -92,10 +92,11 @@ fn assert_missing(text: &str, found: Option<(&str, &str)>) {
     ];
     let expanded = declare_in("\"cu/k.cu\", include(\"h\")", "safe fn k(n: i32);", files);
     let expected = found.map(|(place, looked)| {
+        let from = place.split(':').next().unwrap();
         format!(
-            "[TW0421]: cannot find `missing.cuh`, which {} includes\nnote: {place}\nnote: there is no {looked}\n\
-             help: give its folder, `include(\"…\")`, or write `#include <missing.cuh>` if it comes with CUDA",
-            place.split(':').next().unwrap()
+            "[TW0421]: cannot find `missing.cuh`, which {from} includes\nnote: {place}\n\
+             note: searched the folder of {from}, `h`: there is no {looked}\n\
+             help: give its folder, `include(\"…\")`, or write `#include <missing.cuh>` if it comes with CUDA"
         )
     });
     let expected: Vec<_> = expected.iter().map(String::as_str).collect();

@@ -35,12 +35,21 @@ fn errors(chunk: &str, value: &str) -> Vec<String> {
 fn buffers_are_no_values() {
     let note =
         "note: it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk";
+    let no_elements = "note: it is evaluated on the CPU when the stage is enqueued, where no elements of buffers can be read";
+    let to_a_kernel =
+        |name: &str| format!("pass `&{name}` to a kernel, or declare a `param`, and give `run` the value");
+    for (value, name) in [("w[0] as u32", "w"), ("dx[0] as u32", "dx"), ("w.iter().count() as u32", "w")] {
+        let help = to_a_kernel(name);
+        let expected = format!(
+            "[TW0306]: the expression names `{name}`, which is no value\n{no_elements}\nhelp: {help}"
+        );
+        assert_eq!(errors("chunk c = auto;", value), [expected], "{value}");
+    }
     let of_all = "declare `param w_len: usize;`, and give `run` its length";
     let of_chunk = "write `c.len`: the items in this chunk";
     for (value, name, help) in [
         ("w.len() as u32", "w", of_all),
         ("p + 2 * w.len() as u32", "w", of_all),
-        ("w[0] as u32", "w", of_all),
         ("x.len() as u32", "x", of_chunk),
         ("(dx.len() + dx.len()) as u32", "dx", of_chunk),
         ("if w.is_empty() { 1 } else { 2 }", "w", of_all),

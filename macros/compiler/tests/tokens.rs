@@ -239,6 +239,63 @@ fn what_is_missing_in_a_launch_is_missing_at_its_end() {
     }
 }
 
+/// An error at an end says what ends, the innermost thing.
+#[test]
+fn an_end_is_named() {
+    for (body, end) in [
+        ("inout y: [f32]; stage all { copy y -> dy; copy dy -> y }", "stage `all`"),
+        ("inout y: [f32]; stage all { copy y -> dy; copy dy -> }", "stage `all`"),
+        (
+            "inout y: [f32]; stage all { copy y -> dy; repeat 2 { fill dy = 0.0 } copy dy -> y; }",
+            "the `repeat`",
+        ),
+        ("inout y: [f32]; stage all { copy y -> dy; if true { fill dy = } copy dy -> y; }", "the `if`"),
+        ("inout y: [f32]; stage all { if true { } else { wait } }", "the `else`"),
+        ("inout y: [f32]; stage all { copy y -> dy; copy dy -> y; } depth = 2", "the pipeline"),
+        ("inout y: [f32]; stage all { copy y -> dy; copy dy -> y; } stage", "the pipeline"),
+        ("inout y: [f32;]; stage all { copy y -> dy; copy dy -> y; }", "the brackets"),
+        (
+            "stream s: priority(); inout y: [f32]; stage all on s { copy y -> dy; copy dy -> y; }",
+            "the parentheses",
+        ),
+    ] {
+        let errors = expand_body(body).expect("it lexes").errors;
+        let first = errors[0].lines().next().unwrap_or_default();
+        assert!(first.ends_with(&format!("found the end of {end}")), "{body}: {first}");
+    }
+    let header = expand("pipeline P").expect("it lexes").errors;
+    assert!(header[0].contains("found the end of the macro's input"), "{header:?}");
+}
+
+/// A copy to a name that is not declared is what an output without a writer is missing, if there is one such copy, or one
+/// whose destination has a similar name.
+#[test]
+fn a_copy_to_a_new_buffer_is_named() {
+    for (body, help) in [
+        ("input x: [f32]; output y: [f32]; stage all { copy x -> dx; copy dx -> z; }", "copy dx -> y"),
+        (
+            "input x: [f32]; output result: [f32]; stage all { copy x -> dx; copy dx -> a; copy a -> resutl; copy dx -> b; }",
+            "copy a -> result",
+        ),
+        // What is declared, or read, is no slip.
+        (
+            "input x: [f32]; output y: [f32]; device z: [f32]; stage all { copy x -> dx; copy dx -> z; }",
+            "copy z -> y",
+        ),
+        (
+            "input x: [f32]; output y: [f32]; stage all { copy x -> dx; copy dx -> z; copy z -> dx; }",
+            "copy result -> y",
+        ),
+    ] {
+        let errors = expand_body(body).expect("it lexes").errors;
+        let unwritten = errors.iter().find(|error| error.starts_with("[TW0203]"));
+        let lines: Vec<_> = unwritten.expect("the output is unwritten").lines().collect();
+        let found =
+            lines.iter().any(|line| line.starts_with("help: ") && line.contains(&format!("`{help};`")));
+        assert!(found, "{body}: {lines:?}");
+    }
+}
+
 /// Errors come in the order of the source, whichever phase part found them.
 #[test]
 fn errors_are_in_the_order_of_the_source() {

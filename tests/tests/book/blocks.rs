@@ -9,21 +9,21 @@ use thalweg_tests::book::listing;
 use super::{files, root};
 
 /// A fenced block of a page: what is said of it after the fence, and its text.
-struct Block {
-    page: PathBuf,
-    kind: String,
+pub(super) struct Block {
+    pub page: PathBuf,
+    pub kind: String,
     text: String,
 }
 
 /// What a line of a block includes.
-struct Included {
-    path: PathBuf,
+pub(super) struct Included {
+    pub path: PathBuf,
     /// The name of a listing, or a range of lines.
     part: Option<String>,
 }
 
 /// The blocks of all pages.
-fn blocks() -> Vec<Block> {
+pub(super) fn blocks() -> Vec<Block> {
     let pages = files(&root().join("book/src"), "md");
     assert!(pages.len() > 100, "{} pages", pages.len());
     let mut blocks = Vec::new();
@@ -57,7 +57,7 @@ impl Block {
     /// # Panics
     ///
     /// If a line of it stands on the page itself.
-    fn included(&self) -> Vec<Included> {
+    pub fn included(&self) -> Vec<Included> {
         let folder = self.page.parent().expect("a page is in a folder");
         let lines = self.text.lines().map(str::trim).filter(|line| !line.is_empty());
         lines
@@ -80,6 +80,17 @@ impl Block {
 }
 
 impl Included {
+    /// The text of a whole file, or of a named listing.
+    pub fn text(&self) -> String {
+        let source = fs::read_to_string(&self.path).expect("a text");
+        match &self.part {
+            Some(part) if part.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+                listing(&source, part).map(|(_, line)| format!("{line}\n")).collect()
+            }
+            _ => source,
+        }
+    }
+
     /// That there is such a part. mdBook would show nothing instead.
     fn assert_is_there(&self, page: &Path) {
         let source = fs::read_to_string(&self.path).expect("a text");

@@ -3,12 +3,16 @@
 //!
 //! The built book is in `target/tmp/book`.
 
+mod above_mean;
 mod blocks;
 mod expanded;
+mod imports;
 mod links;
+mod promises;
 mod running_total;
 mod shown;
 mod sources;
+mod sums;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -24,6 +24,28 @@ stream_pipeline! {
 }
 // ANCHOR_END: exhausted
 
+// ANCHOR: kinds
+/// The pipeline as it is declared, or with smaller chunks.
+fn fitting(device: &Device) -> Result<Saxpy> {
+    match Saxpy::new(device) {
+        Err(error) => match error.kind() {
+            ErrorKind::OutOfDeviceMemory { .. } => Saxpy::options(device).chunk(1 << 20).build(),
+            _ => Err(error),
+        },
+        saxpy => saxpy,
+    }
+}
+// ANCHOR_END: kinds
+
+#[test]
+fn smaller_chunks_fit() -> Result<()> {
+    let device = Device::simulated(Spec::h200().with_memory(4 * GIB as u64));
+    let mut y = vec![1.0; 10];
+    let report = fitting(&device)?.run(2.0, &vec![3.0; 10], &mut y)?;
+    assert_eq!((y, report.chunks), (vec![7.0; 10], 1));
+    Ok(())
+}
+
 /// What the ring takes is said before anything is computed.
 #[test]
 fn memory_is_exhausted() {

@@ -1,9 +1,11 @@
 //! Copy, compute, copy.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::{Device, DeviceBuf, Event, Result, Stream, blocks};
+// ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, Us, assert_adjusted, check, samples, simulated};

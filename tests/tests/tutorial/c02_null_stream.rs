@@ -1,9 +1,11 @@
 //! The null stream.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::{Device, DeviceBuf, PinnedBuf, Result, Stream, blocks};
+// ANCHOR_END: uses
 
 use super::c01_copy_compute_copy::stopwatch;
 use super::kernel::{GAIN, OFFSET, adjust};

@@ -1,6 +1,8 @@
 //! Streams, and the four values of a launch.
 
+// ANCHOR: uses
 use thalweg::{Device, DeviceBuf, PinnedBuf, Result, Stream, blocks};
+// ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 
 use super::c01_copy_compute_copy::stopwatch;

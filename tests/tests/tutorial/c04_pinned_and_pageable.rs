@@ -1,9 +1,11 @@
 //! Pinned and pageable memory.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::{Device, DeviceBuf, PinnedBuf, Result, Stream};
+// ANCHOR_END: uses
 
 use super::c01_copy_compute_copy::stopwatch;
 use super::{LEN, Us, check, samples, simulated};

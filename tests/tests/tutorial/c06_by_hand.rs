@@ -1,9 +1,11 @@
 //! The chunked pipeline by hand.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::{Device, DeviceBuf, Event, PinnedBuf, Result, Stream, blocks};
+// ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 
 use super::c01_copy_compute_copy::stopwatch;

@@ -1,6 +1,8 @@
 //! The chunked pipeline as `stream_pipeline!`.
 
+// ANCHOR: uses
 use thalweg::prelude::*;
+// ANCHOR_END: uses
 
 use super::c06_by_hand::by_hand;
 use super::kernel::{GAIN, OFFSET, adjust};

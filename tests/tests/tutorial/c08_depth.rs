@@ -1,6 +1,8 @@
 //! Prefetching and depth.
 
+// ANCHOR: uses
 use thalweg::prelude::*;
+// ANCHOR_END: uses
 
 use super::c07_as_a_pipeline::Adjust;
 use super::kernel::{GAIN, OFFSET, adjust};

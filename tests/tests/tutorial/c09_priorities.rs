@@ -1,10 +1,12 @@
 //! Priorities.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::streams::Priority;
 use thalweg::{Device, DeviceBuf, Event, Result, Stream, blocks};
+// ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, Us, check, simulated};

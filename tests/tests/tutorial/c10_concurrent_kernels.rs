@@ -1,10 +1,12 @@
 //! Concurrent kernels.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg::{Stream, Timeline};
+// ANCHOR_END: uses
 
 use super::c01_copy_compute_copy::stopwatch;
 use super::kernel::{GAIN, OFFSET, adjust};

@@ -1,10 +1,12 @@
 //! Callbacks, and functions on the way.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::sync::mpsc;
 
 use thalweg::prelude::*;
 use thalweg::{Stream, blocks};
+// ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, assert_adjusted, check, folded, pinned_samples, simulated};

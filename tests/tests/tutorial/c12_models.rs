@@ -1,10 +1,12 @@
 //! The serial and the concurrent model.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg::{Engine, Timeline};
+// ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET, adjust};
 use super::{Us, assert_adjusted, check, samples, simulated};

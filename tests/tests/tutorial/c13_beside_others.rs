@@ -1,7 +1,9 @@
 //! What the macro generates, beside the same by hand.
 
+// ANCHOR: uses
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PinnedHostSlice, PushKernelArg};
 use cudarc::nvrtc::compile_ptx;
+// ANCHOR_END: uses
 
 use super::kernel::{GAIN, OFFSET};
 use super::{LEN, assert_adjusted, samples};

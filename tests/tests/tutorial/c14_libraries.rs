@@ -1,6 +1,8 @@
 //! CUDA's libraries: a matrix product by cuBLAS behind the kernel.
 
+// ANCHOR: uses
 use thalweg::prelude::*;
+// ANCHOR_END: uses
 use thalweg_tests::book::in_listing;
 
 use super::kernel::{GAIN, OFFSET, adjust};

@@ -1,10 +1,12 @@
 //! Graphs.
 
 use std::fmt::Write as _;
+// ANCHOR: uses
 use std::time::Duration;
 
 use thalweg::prelude::*;
 use thalweg::{Event, Stream, blocks};
+// ANCHOR_END: uses
 
 use super::c07_as_a_pipeline::Adjust;
 use super::kernel::{GAIN, OFFSET, adjust};

@@ -1,7 +1,9 @@
 //! Finding out why it does not overlap.
 
+// ANCHOR: uses
 use thalweg::prelude::*;
 use thalweg::{Cause, Timeline};
+// ANCHOR_END: uses
 
 use super::c07_as_a_pipeline::Adjust;
 use super::c10_concurrent_kernels::OneForAll;

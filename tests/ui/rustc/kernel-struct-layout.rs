@@ -13,6 +13,7 @@ struct Params {
 
 #[kernels("../sources/scaled.cu")]
 unsafe extern "CUDA" {
+    #[requires(p.n as usize <= y.len())]
     safe fn scaled(p: Params, y: &mut [f32]);
 }
 

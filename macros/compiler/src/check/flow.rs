@@ -5,10 +5,10 @@ use std::ops::Range;
 use proc_macro2::Ident;
 
 use super::constant::value;
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, similar};
 use crate::resolve::{
-    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, HostKind, Mode, Operation, OperationKind,
-    Program, StageId,
+    BlockId, BlockKind, Buffer, BufferId, BufferKind, BufferUse, CopyNames, HostKind, Mode, Operation,
+    OperationKind, Program, StageId,
 };
 
 pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
@@ -228,6 +228,26 @@ fn unread_result(program: &Program) -> Option<&Ident> {
     unread.next().is_none().then_some(&buffer.name)
 }
 
+/// The copy that was probably meant to write an argument: its destination is no declared name, and so a new device buffer,
+/// which nothing reads. A destination with a similar name is preferred; otherwise it must be the only one.
+fn copy_to_new_buffer<'a>(program: &'a Program, argument: &Ident) -> Option<&'a CopyNames> {
+    let lost = |operation: &'a Operation| match &operation.kind {
+        OperationKind::CopyBuffer { to, names, .. } => {
+            let name = &program.buffers[to.0].name;
+            let is_declared_here = name.span().start() == names.to.span().start();
+            let is_read = modes_of(program, *to).iter().any(|mode| mode.reads());
+            (is_declared_here && !is_read && !is_silenced(name)).then_some(names)
+        }
+        _ => None,
+    };
+    let copies: Vec<_> = program.operations.iter().filter_map(lost).collect();
+    let destinations: Vec<_> = copies.iter().map(|copy| copy.to.to_string()).collect();
+    match similar(&argument.to_string(), destinations.iter().map(String::as_str)) {
+        Some(meant) => copies.into_iter().find(|copy| copy.to == meant),
+        None => copies.first().copied().filter(|_| copies.len() == 1),
+    }
+}
+
 /// How the operations use a buffer.
 fn modes_of(program: &Program, buffer: BufferId) -> Vec<Mode> {
     let uses = program.operations.iter().flat_map(|operation| operation.buffers());
@@ -280,7 +300,17 @@ fn argument(
         let error =
             diagnostics.error("TW0203", name, format!("`{name}` is an `{keyword}`, but no stage writes it"));
         let or = if kind.reads() { ", or declare it `input`" } else { "" };
-        if by == "copy" {
+        if by == "copy"
+            && let Some(copy) = copy_to_new_buffer(program, name)
+        {
+            let CopyNames { from, to } = copy;
+            error
+                .note(format!(
+                    "line {} has `copy {from} -> {to};`, where `{to}` is a new device buffer that nothing reads",
+                    to.span().start().line
+                ))
+                .help(format!("copy to the `{keyword}`: `copy {from} -> {name};`{or}"));
+        } else if by == "copy" {
             let result = unread_result(program).map_or_else(|| "result".to_owned(), ToString::to_string);
             error.help(format!("copy a result to it: `copy {result} -> {name};`{or}"));
         } else {

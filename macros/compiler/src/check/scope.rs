@@ -88,20 +88,27 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
     let mut used = Used::default();
     program.expressions().into_iter().for_each(|expr| used.visit_expr(expr));
     let mut reported: Vec<&Ident> = Vec::new();
-    for name in used.found.iter().filter(|name| is_data(program, name)) {
+    for Use { name, of_length } in used.found.iter().filter(|used| is_data(program, &used.name)) {
         if reported.contains(&name) {
             continue;
         }
         reported.push(name);
         let is_shared = program.buffers.iter().any(|buffer| buffer.name == *name && buffer.is_shared());
         let help = match &program.chunk.name {
+            _ if !of_length => {
+                format!("pass `&{name}` to a kernel, or declare a `param`, and give `run` the value")
+            }
             _ if is_shared => format!("declare `param {name}_len: usize;`, and give `run` its length"),
             Some(chunk) => format!("write `{chunk}.len`: the items in this chunk"),
             None => "declare `chunk c = auto;`, and write `c.len`: the items in this chunk".to_owned(),
         };
         diagnostics
             .error("TW0306", name, format!("the expression names `{name}`, which is no value"))
-            .note("it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk")
+            .note(if *of_length {
+                "it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk"
+            } else {
+                "it is evaluated on the CPU when the stage is enqueued, where no elements of buffers can be read"
+            })
             .help(help);
     }
 }
@@ -115,30 +122,38 @@ fn is_data(program: &Program, name: &Ident) -> bool {
 /// Names of which something is asked, `w.len()`, `w.x` or `w[0]`.
 #[derive(Default)]
 struct Used {
-    found: Vec<Ident>,
+    found: Vec<Use>,
+}
+
+/// A name, and whether its length is asked for.
+struct Use {
+    name: Ident,
+    of_length: bool,
 }
 
 impl Used {
-    fn base(&mut self, base: &Expr) {
+    fn base(&mut self, base: &Expr, of_length: bool) {
         if let Expr::Path(path) = base {
-            self.found.extend(path.path.get_ident().cloned());
+            self.found.extend(path.path.get_ident().cloned().map(|name| Use { name, of_length }));
         }
     }
 }
 
 impl<'ast> Visit<'ast> for Used {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        self.base(&call.receiver);
+        let of_length = call.method == "len" || call.method == "is_empty";
+        self.base(&call.receiver, of_length);
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_field(&mut self, field: &'ast ExprField) {
-        self.base(&field.base);
+        let of_length = matches!(&field.member, Member::Named(name) if name == "len");
+        self.base(&field.base, of_length);
         visit::visit_expr_field(self, field);
     }
 
     fn visit_expr_index(&mut self, index: &'ast ExprIndex) {
-        self.base(&index.expr);
+        self.base(&index.expr, false);
         visit::visit_expr_index(self, index);
     }
 

@@ -1,6 +1,6 @@
 //! Elements that must be plain data, of which the macros know only the name.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Type};
@@ -31,9 +31,11 @@ impl<'a> Elements<'a> {
         let check = |ty: &&Type| {
             let at = at(ty);
             let private = placed(&self.private, at);
+            let elements = if is_f16(ty) { "HalfElements" } else { "PlainElements" };
+            let elements = Ident::new(elements, at);
             quote_spanned! {at=>
                 #(#attributes)*
-                const _: ::core::marker::PhantomData<#private::PlainElements<#ty>> = ::core::marker::PhantomData;
+                const _: ::core::marker::PhantomData<#private::#elements<#ty>> = ::core::marker::PhantomData;
             }
         };
         self.types.iter().map(check).collect()
@@ -66,6 +68,16 @@ fn is_plain(ty: &Type) -> bool {
         Type::Array(array) => is_plain(&array.elem),
         Type::Group(group) => is_plain(&group.elem),
         _ => is_primitive(ty),
+    }
+}
+
+/// `f16`, which is rustc's own type unless another one is imported.
+fn is_f16(ty: &Type) -> bool {
+    match ty {
+        Type::Array(array) => is_f16(&array.elem),
+        Type::Group(group) => is_f16(&group.elem),
+        Type::Path(path) => path.qself.is_none() && path.path.is_ident("f16"),
+        _ => false,
     }
 }
 

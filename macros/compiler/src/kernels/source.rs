@@ -250,7 +250,7 @@ fn cuda(
         let is_lost = include.needed && quoted && !toolkit::may_have(path);
         if is_lost && !missing.iter().any(|other| other == path) {
             missing.push(path.to_owned());
-            errors.push(nowhere(file, include, &found[from].path, &tried));
+            errors.push(nowhere(file, include, &found[from].path, &arguments.include, &tried));
         }
         None
     };
@@ -272,10 +272,18 @@ fn includes(option: &str) -> bool {
 }
 
 /// A file that is included is in no folder that is looked in.
-fn nowhere(file: &LitStr, include: &Include<'_>, from: &str, tried: &[String]) -> syn::Error {
+fn nowhere(
+    file: &LitStr,
+    include: &Include<'_>,
+    from: &str,
+    folders: &[LitStr],
+    tried: &[String],
+) -> syn::Error {
     let path = include.path;
     let what = format!("cannot find `{path}`, which {from} includes");
-    let notes = [format!("{from}:{}", include.line), format!("there is no {}", tried.join(", "))];
+    let given: String = folders.iter().map(|folder| format!(", `{}`", folder.value())).collect();
+    let searched = format!("searched the folder of {from}{given}: there is no {}", tried.join(", "));
+    let notes = [format!("{from}:{}", include.line), searched];
     let help =
         format!("give its folder, `include(\"…\")`, or write `#include <{path}>` if it comes with CUDA");
     error(file, "TW0421", &what, &notes, Some(help))

@@ -2,7 +2,7 @@
 
 use proc_macro2::Ident;
 use quote::ToTokens;
-use syn::Expr;
+use syn::{Expr, ExprPath};
 
 use super::names::{Destination, Names};
 use super::operations::{Data, find, find_stream, written};
@@ -18,6 +18,14 @@ pub(super) fn resolve_launch(
     diagnostics: &mut Diagnostics,
 ) -> Option<(String, OperationKind, Option<StreamId>)> {
     let syntax::Launch { kernel, config, args } = launch;
+    if is_this_pipeline(program, &kernel) {
+        let name = &program.name;
+        diagnostics
+            .error("TW0302", &kernel, format!("`{name}` is this pipeline, not a kernel"))
+            .note("a kernel is a type as a pipeline is, so that the two have different names")
+            .help("launch the kernel by the name that its `#[kernels]` block declares");
+        return None;
+    }
     let written = written(&kernel);
     let args: Vec<_> =
         args.into_iter().map(|arg| resolve_argument(program, arg, Of::Kernel, names, diagnostics)).collect();
@@ -47,6 +55,15 @@ pub(super) fn resolve_launch(
     let args: Option<Vec<_>> = args.into_iter().collect();
     let kind = OperationKind::Launch(Box::new(Launch { kernel, grid, block, shared, args: args? }));
     Some((format!("{written}<<<..>>>"), kind, stream))
+}
+
+/// Whether a launch names the pipeline that it stands in, `Name` or `self::Name`.
+fn is_this_pipeline(program: &Program, kernel: &ExprPath) -> bool {
+    let segments = &kernel.path.segments;
+    let leading = segments.iter().rev().skip(1);
+    kernel.qself.is_none()
+        && segments.last().is_some_and(|last| last.ident == program.name)
+        && leading.clone().all(|segment| segment.ident == "self")
 }
 
 /// The fourth value of a launch.

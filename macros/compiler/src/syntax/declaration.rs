@@ -6,8 +6,8 @@ use syn::parse::ParseStream;
 use syn::{Attribute, Lit, Token};
 
 use super::{
-    HostKind, Item, Memory, Priority, Shape, Size, expected, expression, halo, is_word, name, per_chunk,
-    recover, semicolon, stage,
+    HostKind, Item, Memory, Priority, Shape, Size, at_end_of, expected, expression, halo, is_word, name,
+    per_chunk, recover, semicolon, stage,
 };
 use crate::diagnostics::{Diagnostics, similar};
 
@@ -17,6 +17,9 @@ const KEYWORDS: [&str; 15] = [
     "stream", "sync", "mode", "stage",
 ];
 
+/// Where declarations stand.
+const WHOLE: &str = "the pipeline";
+
 /// Parses every line; after an error it goes on with the next one.
 pub(super) fn parse_all(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> Vec<Item> {
     let mut items = Vec::new();
@@ -24,7 +27,7 @@ pub(super) fn parse_all(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -
         match parse(input, diagnostics) {
             Ok(item) => items.push(item),
             Err(error) => {
-                diagnostics.syntax(error);
+                diagnostics.syntax(at_end_of(WHOLE, error));
                 recover(input);
             }
         }
@@ -117,7 +120,7 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             return Err(syn::Error::new(keyword.span(), text));
         }
     };
-    semicolon(input, begins_declaration, diagnostics)?;
+    semicolon(input, WHOLE, begins_declaration, diagnostics)?;
     Ok(item)
 }
 
@@ -184,7 +187,7 @@ fn stream(input: ParseStream<'_>) -> syn::Result<Item> {
                 }
                 syn::parenthesized!(content in input);
                 let minus = content.parse::<Option<Token![-]>>()?.is_some();
-                let at = expected(&content, "a whole number");
+                let at = at_end_of("the parentheses", expected(&content, "a whole number"));
                 let level = match content.parse() {
                     Ok(Lit::Int(number)) => number.base10_parse::<i32>()?,
                     _ => return Err(at),

@@ -10,7 +10,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprPath, Token};
 
-use super::{Argument, Launch, expected};
+use super::{Argument, Launch, at_end_of, expected};
 use crate::groups::kept;
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
@@ -47,7 +47,7 @@ fn within<T>(group: Group, parse: impl FnOnce(ParseStream<'_>) -> syn::Result<T>
         syn::parenthesized!(content in input);
         parse(&content)
     };
-    parser.parse2(TokenTree::from(group).into())
+    parser.parse2(TokenTree::from(group).into()).map_err(|error| at_end_of("the launch's values", error))
 }
 
 /// The keyword that a path ends with, which names no kernel.

@@ -36,7 +36,8 @@ pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeli
                 diagnostics.syntax(expected(input, "nothing after the pipeline"));
             }
         } else {
-            diagnostics.syntax(expected(input, "`{` and the pipeline's declarations"));
+            let error = expected(input, "`{` and the pipeline's declarations");
+            diagnostics.syntax(at_end_of("the macro's input", error));
         }
         input.parse::<TokenStream>()?;
         pipeline = Some(Pipeline { runtime, attrs, vis, name, generics, items });
@@ -52,6 +53,7 @@ pub fn parse(input: TokenStream, diagnostics: &mut Diagnostics) -> Option<Pipeli
         parser(&content)
     };
     if let Err(error) = parser.parse2(TokenTree::from(whole).into()) {
+        let error = at_end_of("the macro's input", error);
         // syn also reports what is left in a group after an error in it: the same problem again.
         if pipeline.is_none() || !diagnostics.has_errors() {
             diagnostics.syntax(error);
@@ -113,7 +115,7 @@ fn parse_runtime(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::
             .map_err(|_| expected(attribute, "the path of the `thalweg` crate"))?;
         if attribute.is_empty() { Ok(path) } else { Err(expected(attribute, "`]`")) }
     };
-    let path = path(&attribute);
+    let path = path(&attribute).map_err(|error| at_end_of("the attribute", error));
     path.map(Some).or_else(|error| {
         diagnostics.syntax(error);
         Ok(None)
@@ -144,6 +146,18 @@ fn expected(input: ParseStream<'_>, what: &str) -> syn::Error {
     syn::Error::new(input.span(), text)
 }
 
+/// Names what ends where an error says that it found the end. The innermost name stays.
+fn at_end_of(whole: &str, error: syn::Error) -> syn::Error {
+    const FOUND: &str = "found the end";
+    let text = error.to_string();
+    match text.split_once(FOUND) {
+        Some((before, after)) if !after.starts_with(" of ") => {
+            syn::Error::new(error.span(), format!("{before}{FOUND} of {whole}{after}"))
+        }
+        _ => error,
+    }
+}
+
 /// A name that the user gives to something.
 fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
     let error = expected(input, what);
@@ -162,16 +176,18 @@ fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
     })
 }
 
-/// The `;` after a declaration or an operation. Where it is missing but `begins_next`, what follows is read all the same.
+/// The `;` after a declaration or an operation in `whole`. Where it is missing but `begins_next`, what follows is read all the
+/// same.
 fn semicolon(
     input: ParseStream<'_>,
+    whole: &str,
     begins_next: impl FnOnce(ParseStream<'_>) -> bool,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<()> {
     if input.peek(Token![;]) {
         return input.parse::<Token![;]>().map(drop);
     }
-    let error = expected(input, "`;`");
+    let error = at_end_of(whole, expected(input, "`;`"));
     if input.is_empty() || begins_next(input) {
         diagnostics.syntax(error);
         return Ok(());
@@ -238,7 +254,8 @@ impl Parse for Shape {
             None
         } else {
             content.parse::<Token![;]>().map_err(|_| expected(&content, "`]` or `; k]`"))?;
-            Some(expression(&content, "the number of elements an item")?)
+            let number = expression(&content, "the number of elements an item");
+            Some(number.map_err(|error| at_end_of("the brackets", error))?)
         };
         if !content.is_empty() {
             return Err(expected(&content, "`]`"));

@@ -6,8 +6,8 @@ use syn::parse::ParseStream;
 use syn::{Expr, ExprLet, ExprPath, Token};
 
 use super::{
-    Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, expected, expression,
-    launch, name, recover, semicolon,
+    Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, at_end_of, expected,
+    expression, launch, name, recover, semicolon,
 };
 use crate::diagnostics::{Diagnostics, similar};
 use crate::groups::kept;
@@ -31,7 +31,8 @@ pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> sy
         });
     }
     let mut unread = Vec::new();
-    let operations = block(input, &mut unread, diagnostics)?;
+    let whole = format!("stage `{stage_name}`");
+    let operations = block(input, &whole, &mut unread, diagnostics)?;
     Ok(Item::Stage { name: stage_name, stream, operations, unread })
 }
 
@@ -45,9 +46,10 @@ fn colon(input: ParseStream<'_>, stage: &Ident, stream: Option<&Ident>) -> Optio
     }
 }
 
-/// `{ … }`. Kernels of launches that cannot be read go to `unread`.
+/// The `{ … }` of `whole`. Kernels of launches that cannot be read go to `unread`.
 fn block(
     input: ParseStream<'_>,
+    whole: &str,
     unread: &mut Vec<ExprPath>,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Vec<Operation>> {
@@ -56,10 +58,10 @@ fn block(
     let mut operations = Vec::new();
     while !body.is_empty() {
         let fork = body.fork();
-        match operation(&body, unread, diagnostics) {
+        match operation(&body, whole, unread, diagnostics) {
             Ok(operation) => operations.push(operation),
             Err(error) => {
-                diagnostics.syntax(error);
+                diagnostics.syntax(at_end_of(whole, error));
                 let kernel = fork.parse::<ExprPath>().ok();
                 let kernel =
                     kernel.filter(|kernel| fork.peek(Token![<]) && launch::keyword(kernel).is_none());
@@ -73,6 +75,7 @@ fn block(
 
 fn operation(
     input: ParseStream<'_>,
+    whole: &str,
     unread: &mut Vec<ExprPath>,
     diagnostics: &mut Diagnostics,
 ) -> syn::Result<Operation> {
@@ -107,7 +110,7 @@ fn operation(
         return Ok(Operation::Repeat(Box::new(Repeat {
             keyword,
             times,
-            body: block(input, unread, diagnostics)?,
+            body: block(input, "the `repeat`", unread, diagnostics)?,
         })));
     } else if input.peek(Token![if]) {
         return conditional(input, unread, diagnostics)
@@ -117,7 +120,7 @@ fn operation(
     } else {
         Operation::Launch(Box::new(launch::parse(input)?))
     };
-    semicolon(input, is_copy, diagnostics)?;
+    semicolon(input, whole, is_copy, diagnostics)?;
     Ok(operation)
 }
 
@@ -168,13 +171,13 @@ fn conditional(
             "expected a condition, found `let`\nhelp: decide before `run`, and pass a `param` of type `bool`";
         return Err(syn::Error::new_spanned(binding.let_token, text));
     }
-    let body = block(input, unread, diagnostics)?;
+    let body = block(input, "the `if`", unread, diagnostics)?;
     let mut otherwise = Vec::new();
     if input.parse::<Option<Token![else]>>()?.is_some() {
         if input.peek(Token![if]) {
             otherwise.push(Operation::If(Box::new(conditional(input, unread, diagnostics)?)));
         } else if input.peek(syn::token::Brace) {
-            otherwise = block(input, unread, diagnostics)?;
+            otherwise = block(input, "the `else`", unread, diagnostics)?;
         } else {
             return Err(expected(input, "`{` or `if`"));
         }
@@ -226,7 +229,8 @@ fn invocation(input: ParseStream<'_>, what: &str) -> syn::Result<Invocation> {
     }
     let content;
     syn::parenthesized!(content in input);
-    Ok(Invocation { keyword, path, args: launch::arguments(&content)? })
+    let args = launch::arguments(&content).map_err(|error| at_end_of("the parentheses", error))?;
+    Ok(Invocation { keyword, path, args })
 }
 
 /// `then |c| expr`
