@@ -201,7 +201,7 @@ fn cuda(
     let mut found = vec![place(file.value())];
     let options: Vec<_> = arguments.options.iter().map(LitStr::value).collect();
     let mut missing = Vec::new();
-    let mut is_whole = true;
+    let (mut is_whole, mut hides_macros) = (true, options.iter().any(|option| includes(option)));
     let mut headers: Vec<HostHeader> = Vec::new();
     let mut find = |include: &Include<'_>| {
         let &Include { from, path, quoted, .. } = include;
@@ -242,7 +242,9 @@ fn cuda(
             }
         }
         is_whole &= toolkit::may_have(path);
-        if include.needed && compilable::is_for_the_host(path, &options) {
+        let is_for_the_host = compilable::is_for_the_host(path, &options);
+        hides_macros |= !toolkit::may_have(path) && !is_for_the_host;
+        if include.needed && is_for_the_host {
             let header = HostHeader { path: path.to_owned(), file: from, line: include.line };
             headers.push(header);
             return None;
@@ -256,7 +258,8 @@ fn cuda(
     };
     let unit = Unit::read(text, &options, &mut find);
     let paths: Vec<_> = found.iter().map(|found| found.path.as_str()).collect();
-    compilable::Sources { file, paths, options: &options }.check(&unit, kernels, &headers, errors);
+    compilable::Sources { file, paths, options: &options, hides_macros }
+        .check(&unit, kernels, &headers, errors);
     let folders = arguments.include.iter().map(|folder| absolute(&files.folder(folder), &folder.value()));
     let tree = tree(&found, folders.collect(), at);
     let files = found.into_iter().map(|found| found.path).collect();

@@ -120,7 +120,7 @@ impl Unit {
                     let (keyword, rest) = word(past_blanks(text));
                     let rest = past_blanks(rest);
                     self.follow_brackets(keyword, rest);
-                    self.conditions.follow(keyword, rest, is_first);
+                    self.conditions.follow(keyword, rest, is_first, &self.defined);
                     is_first &= keyword == "pragma";
                     self.directive(keyword, rest, (file, line), find);
                 }
