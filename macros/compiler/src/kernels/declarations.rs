@@ -29,6 +29,21 @@ pub(super) struct Declarations {
     pub(super) is_whole: bool,
     /// Names that some declaration may give to a type.
     pub(super) mentioned: BTreeSet<String>,
+    /// Calls of macros that make kernels.
+    pub(super) made: Vec<Made>,
+    /// Macros with parameters that may stand for several of a kernel's.
+    lists: BTreeSet<String>,
+}
+
+/// `MAKE(float, add)`, where `MAKE` makes a kernel.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// The macro.
+    pub(super) by: String,
+    /// The words that it is given.
+    pub(super) words: Vec<String>,
+    pub(super) file: usize,
+    pub(super) line: usize,
 }
 
 /// `__constant__ float weights[25];`
@@ -58,7 +73,7 @@ struct Scope {
 impl Declarations {
     /// Goes through a source once.
     pub(super) fn of(unit: Unit) -> Self {
-        let Unit { tokens, macros, variants, sides, hides, packs, .. } = unit;
+        let Unit { tokens, macros, variants, sides, hides, packs, makers, lists, .. } = unit;
         let mut found = Self {
             prototypes: Vec::new(),
             definitions: Vec::new(),
@@ -71,6 +86,8 @@ impl Declarations {
             sides,
             is_whole: !hides,
             mentioned: mentioned(&tokens),
+            made: made(&tokens, &makers),
+            lists,
         };
         let outermost = Scope { c_linkage: false, namespace: Vec::new(), is_inner: false, is_hidden: false };
         let mut scopes = Vec::new();
@@ -154,10 +171,43 @@ impl Declarations {
         kernel.template = template(before);
         kernel.namespace = scope.namespace.clone();
         kernel.shared = super::record::shared_arrays(body, &self.constants);
+        let is_open = self.unfold(&mut kernel);
         for mut version in kernel.versions(&self.sides) {
+            version.is_open |= is_open;
             version.read(&self.constants, &|_| None);
             self.prototypes.push(version);
         }
+    }
+
+    /// Writes out macros that stand for several parameters; true where plain text does not tell how many.
+    fn unfold(&self, kernel: &mut Prototype) -> bool {
+        let has_comma = |body: &[Token]| at_commas(body).len() > 1;
+        let is_list = |word: &str| self.constants.get(word).is_some_and(has_comma);
+        if kernel.inside.iter().any(|token| token.word().is_some_and(is_list)) {
+            let of_list =
+                |word: &str| self.constants.get(word).filter(|body| has_comma(body)).map(<[Token]>::to_vec);
+            kernel.unfold(&of_list);
+        }
+        // Whether one may stand for several in a way that is not written out; each name is looked at once.
+        let mut left: Vec<_> = kernel.inside.iter().filter_map(Token::word).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(word) = left.pop() {
+            if self.lists.contains(word) {
+                return true;
+            }
+            if !seen.insert(word) {
+                continue;
+            }
+            let variants = self.variants.get(word).map_or(&[][..], Vec::as_slice);
+            let bodies = variants.iter().map(|variant| &variant.body[..]).chain(self.constants.get(word));
+            for body in bodies {
+                if has_comma(body) {
+                    return true;
+                }
+                left.extend(body.iter().filter_map(Token::word));
+            }
+        }
+        false
     }
 
     /// What ends in a `;`.
@@ -249,6 +299,23 @@ impl Declarations {
             self.variables.push(Variable { declarator: declared, name, namespace, file, line, hidden });
         }
     }
+}
+
+/// Calls of macros that make kernels.
+fn made(tokens: &[Token], makers: &BTreeSet<String>) -> Vec<Made> {
+    let mut found = Vec::new();
+    let mut rest = tokens;
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        let Some(by) = first.word().filter(|word| makers.contains(*word)) else { continue };
+        if tail.first().is_some_and(|next| next.is('(')) {
+            rest = after_group(tail, '(', ')');
+            let given = &tail[..tail.len() - rest.len()];
+            let words = given.iter().filter_map(Token::word).map(str::to_owned).collect();
+            found.push(Made { by: by.to_owned(), words, file: first.file, line: first.line });
+        }
+    }
+    found
 }
 
 /// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a macro.
