@@ -134,6 +134,14 @@ pub(super) fn read(
         }
     };
     let found = Kind::in_bytes(&bytes);
+    if kind == Kind::Cuda
+        && let Some(line) = not_utf8(&bytes)
+    {
+        let what = format!("`{path}` is not UTF-8");
+        let help = "save it as UTF-8".to_owned();
+        errors.push(error(file, "TW0414", &what, &[format!("{path}:{line}")], Some(help)));
+        return None;
+    }
     if found != Some(kind) {
         errors.push(of_another_kind(file, kind, found, bytes.is_empty()));
         return None;
@@ -152,6 +160,14 @@ pub(super) fn read(
         },
     };
     (errors.len() == before).then_some(source)
+}
+
+/// The line, from 1, where a text in another encoding is not UTF-8.
+fn not_utf8(bytes: &[u8]) -> Option<usize> {
+    let utf16 = [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| bytes.starts_with(*mark));
+    let is_text = utf16 || !(bytes.contains(&0) || cubin::is_cubin(bytes));
+    let valid = std::str::from_utf8(bytes).err().filter(|_| is_text)?.valid_up_to();
+    Some(1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count())
 }
 
 fn of_another_kind(file: &LitStr, kind: Kind, found: Option<Kind>, is_empty: bool) -> syn::Error {

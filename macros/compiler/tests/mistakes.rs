@@ -1,0 +1,197 @@
+//! Mistakes of those who begin: each is one error, at the token that is wrong, which says what to write.
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "common/declared.rs"]
+mod declared;
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "common/emitted.rs"]
+mod emitted;
+
+use std::str::FromStr;
+
+use emitted::{errors, in_style};
+use proc_macro2::TokenStream;
+use thalweg_compiler::stream_pipeline;
+
+const PROGRAM: &str = "pipeline P {
+    param a: f32;
+    inout y: [f32];
+    device scratch: [f32];
+    chunk c = 1000;
+    stage load { copy y -> dy; }
+    stage work { scale<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut dy, out scratch); }
+    stage store { copy dy -> y; }
+}";
+
+/// Expects one error where `wrong` stands in place of `right`: at `at`, with this fact and this help.
+#[track_caller]
+fn assert_said(right: &str, wrong: &str, at: &str, fact: &str, help: &str) {
+    assert_eq!(PROGRAM.matches(right).count(), 1, "{right}");
+    let source = PROGRAM.replace(right, wrong);
+    let expanded = stream_pipeline(TokenStream::from_str(&source).expect("it lexes"));
+    let errors = errors(expanded);
+    let texts: Vec<_> = errors.iter().map(|error| error.text.as_str()).collect();
+    let help = if help.is_empty() { String::new() } else { format!("\nhelp: {help}") };
+    assert_eq!(texts, [format!("[TW0101]: {fact}{help}")], "{wrong}");
+    let error = &errors[0];
+    in_style(&error.text);
+    assert!(source[error.span.byte_range()].starts_with(at), "{wrong}: at {:?}", error.span.source_text());
+}
+
+#[test]
+fn declarations() {
+    const FACT: &str = "expected a declaration or a `stage`, found";
+    for (right, wrong, at, found, help) in [
+        ("inout y: [f32]", "y: inout [f32]", "y", "y", "write `inout y: …`"),
+        (
+            "inout y: [f32]",
+            "y: [f32]",
+            "y",
+            "y",
+            "say what it is: `param y: T`, `input y: [T]`, `output y: [T]`, `inout y: [T]` or `device y: [T]`",
+        ),
+        (
+            "param a: f32;",
+            "let a = 1.0;",
+            "let",
+            "let",
+            "write the value where it is used; one that `run` is given is a `param`",
+        ),
+        (
+            "param a: f32;",
+            "param a: f32; const N: usize = 4;",
+            "const",
+            "const",
+            "constants stand outside of the pipeline, which can name them",
+        ),
+        (
+            "param a: f32;",
+            "param a: f32; static N: usize = 4;",
+            "static",
+            "static",
+            "constants stand outside of the pipeline, which can name them",
+        ),
+        ("stage load", "fn load()", "fn", "fn", "copies and launches stand in stages: `stage name { … }`"),
+        (
+            "stage load",
+            "kernel load",
+            "kernel",
+            "kernel",
+            "copies and launches stand in stages: `stage name { … }`",
+        ),
+        (
+            "stage load {",
+            "for i in 0..2 {",
+            "for",
+            "for",
+            "copies and launches stand in stages: `stage name { … }`",
+        ),
+        (
+            "stage load",
+            "async stage load",
+            "async",
+            "async",
+            "stages run at the same time where they can: remove `async`",
+        ),
+    ] {
+        assert_said(right, wrong, at, &format!("{FACT} `{found}`"), help);
+    }
+    assert_said(
+        "stage load { copy y -> dy; }",
+        "stage load { copy y -> dy; };",
+        ";",
+        "expected a declaration or a `stage`, found `;`",
+        "remove it: no `;` follows a stage's `}`",
+    );
+    assert_said(
+        "param a: f32",
+        "param mut a: f32",
+        "mut",
+        "expected a parameter's name, found the keyword `mut`",
+        "remove `mut`",
+    );
+    for wrong in ["param a: f32 = 1.0", "param a = 1.0"] {
+        let expected = if wrong.contains(':') { "`;`" } else { "`:` and the parameter's type" };
+        assert_said(
+            "param a: f32",
+            wrong,
+            "=",
+            &format!("expected {expected}, found `=`"),
+            "a parameter has no value here: `run` is given it",
+        );
+    }
+    assert_said(
+        "device scratch: [f32]",
+        "device scratch: f32",
+        "f32",
+        "expected `[T]` or `[T; k]`, found `f32`",
+        "write `[f32]`",
+    );
+    assert_said(
+        "inout y: [f32]",
+        "inout y: Vec<f32>",
+        "Vec",
+        "expected `[T]` or `[T; k]`, found `Vec`",
+        "write `[f32]`; `run` takes slices, `Vec`s and `PinnedBuf`s of it",
+    );
+}
+
+#[test]
+fn operations() {
+    const CHEVRONS: &str = "expected `<<<grid, block[, shared[, stream]]>>>`, found";
+    const COPY: &str = "write `copy y -> dy`";
+    for (right, wrong, at, fact, help) in [
+        ("copy y -> dy", "copy dy <- y", "<", "expected `->`, found `<-`", COPY),
+        ("copy y -> dy", "copy y to dy", "to", "expected `->`, found `to`", COPY),
+        ("copy y -> dy", "copy y => dy", "=", "expected `->`, found `=>`", COPY),
+        ("copy y -> dy", "copy y, dy", ",", "expected `->`, found `,`", COPY),
+        ("copy y -> dy", "copy(y, dy)", "(", "expected the name of what to copy, found `(`", COPY),
+        ("copy y -> dy", "copy(y -> dy)", "(", "expected the name of what to copy, found `(`", COPY),
+        ("copy y -> dy", "memcpy y -> dy", "memcpy", "expected an operation, found `memcpy`", COPY),
+        ("copy y -> dy", "dy = y", "dy", "expected an operation, found `dy`", COPY),
+    ] {
+        assert_said(right, wrong, at, fact, help);
+    }
+    for word in ["launch", "run"] {
+        assert_said(
+            "scale<<<",
+            &format!("{word} scale<<<"),
+            word,
+            &format!("expected an operation, found `{word}`"),
+            &format!("remove `{word}`: a launch begins with the kernel's name"),
+        );
+    }
+    assert_said(
+        "<<<blocks(c.len, 256), 256>>>",
+        "<<blocks(c.len, 256), 256>>",
+        "<",
+        &format!("{CHEVRONS} `<<`"),
+        "",
+    );
+}
+
+#[test]
+fn kernels() {
+    const SOURCE: &str = "extern \"C\" __global__ void k(unsigned int n, float* y) {}";
+    const TAKES: &str = "note: kernels take scalars by value, `&[T]`, `&mut [T]` and `Out<[T]>`";
+    for (ty, declared) in [
+        ("&mut Vec<f32>", "&mut [f32]"),
+        ("&Vec<f32>", "&[f32]"),
+        ("&mut Box<[f32]>", "&mut [f32]"),
+        ("&DeviceBuf<f32>", "&[f32]"),
+    ] {
+        let expected =
+            format!("[TW0410]: a kernel cannot take a `{ty}`\n{TAKES}\nhelp: declare it `{declared}`");
+        declared::assert_declared(&format!("safe fn k(n: u32, y: {ty});"), SOURCE, &[&expected]);
+    }
+    let quoted = "[TW0412]: `#[requires]` needs a condition, and this is a text\n\
+                  note: it is Rust, of the kernel's parameters\nhelp: write it without the quotes";
+    declared::assert_declared("#[requires(\"n <= 4\")] safe fn k(n: u32, y: &mut [f32]);", SOURCE, &[quoted]);
+    let by_value = "[TW0412]: parameter `n` is passed by value, and cannot be `#[reads]`\n\
+                    note: it promises that the kernel does not write through the pointer\nhelp: remove it";
+    declared::assert_declared("safe fn k(#[reads] n: u32, y: &mut [f32]);", SOURCE, &[by_value]);
+    let latin = b"// caf\xe9\nextern \"C\" __global__ void k(unsigned int n, float* y) {}";
+    let expanded = declared::declare_in("\"k.cu\"", "safe fn k(n: u32, y: &mut [f32]);", &[("k.cu", latin)]);
+    let not_utf8 = "[TW0414]: `k.cu` is not UTF-8\nnote: k.cu:1\nhelp: save it as UTF-8";
+    declared::assert_errors(expanded, &[not_utf8]);
+}
