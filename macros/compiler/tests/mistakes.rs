@@ -171,6 +171,36 @@ fn operations() {
 }
 
 #[test]
+fn launches() {
+    let said = |right: &str, wrong: &str| -> Vec<String> {
+        assert_eq!(PROGRAM.matches(right).count(), 1, "{right}");
+        let source = PROGRAM.replace(right, wrong);
+        let expanded = stream_pipeline(TokenStream::from_str(&source).expect("it lexes"));
+        errors(expanded).into_iter().map(|error| error.text).collect()
+    };
+    // It was copied before.
+    assert_eq!(
+        said("&mut dy, out", "&mut y, out"),
+        ["[TW0507]: `y` is host data, but a kernel works on device buffers\n\
+          note: a kernel cannot reach ordinary host memory\n\
+          help: pass `&mut dy`, to which `copy y -> dy` copies it"]
+    );
+    assert_eq!(
+        said("out scratch", "out y"),
+        ["[TW0507]: `y` is host data, but a kernel works on device buffers\n\
+          note: a kernel cannot reach ordinary host memory\n\
+          help: write `out d_y`, and copy that: `copy d_y -> y;`"]
+    );
+    for (right, wrong, what) in [
+        (" 256>>>", " -1>>>", "block has -1 threads along x"),
+        (" 256>>>", " (32, -(2))>>>", "block has -2 threads along y"),
+        ("<<<blocks(c.len, 256)", "<<<-8 as i32", "grid has -8 blocks along x"),
+    ] {
+        assert_eq!(said(right, wrong), [format!("[TW0503]: {what}\nhelp: write at least 1")], "{wrong}");
+    }
+}
+
+#[test]
 fn kernels() {
     const SOURCE: &str = "extern \"C\" __global__ void k(unsigned int n, float* y) {}";
     const TAKES: &str = "note: kernels take scalars by value, `&[T]`, `&mut [T]` and `Out<[T]>`";

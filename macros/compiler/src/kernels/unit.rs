@@ -263,7 +263,7 @@ impl Unit {
             }
             // Those of its own parameters come first.
             let list = super::declarator::after_group(&body, '(', ')');
-            if list.iter().any(|token| token.is(',')) {
+            if super::prototype::at_commas(list).len() > 1 {
                 self.lists.insert(name.to_owned());
             }
             return;

@@ -183,6 +183,13 @@ fn out_of_reach(
             Data::Host(_) => error.note("a kernel cannot reach ordinary host memory"),
             _ => error.note("what is declared `host` is for functions on the CPU"),
         };
+        let copied = match data {
+            Data::Host(host) => program.operations.iter().find_map(|operation| match &operation.kind {
+                OperationKind::Upload { from, names, .. } if *from == host => Some(&names.to),
+                _ => None,
+            }),
+            _ => None,
+        };
         let is_output = matches!(data, Data::Host(id) if program.hosts[id.0].kind == HostKind::Output);
         match mode {
             _ if is_output && mode != Mode::Write => error.help(format!(
@@ -190,6 +197,10 @@ fn out_of_reach(
             )),
             Mode::Write => {
                 error.help(format!("write `{written}d_{name}`, and copy that: `copy d_{name} -> {name};`"))
+            }
+            _ if copied.is_some() => {
+                let to = copied.map(ToString::to_string).unwrap_or_default();
+                error.help(format!("pass `{written}{to}`, to which `copy {name} -> {to}` copies it"))
             }
             _ => {
                 error.help(format!("copy it first: `copy {name} -> d_{name};`, and pass `{written}d_{name}`"))
