@@ -18,9 +18,10 @@ const PROGRAM: &str = "pipeline P {
     inout y: [f32];
     device scratch: [f32];
     chunk c = 1000;
+    stream up;
     stage load { copy y -> dy; }
     stage work { scale<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &mut dy, out scratch); }
-    stage store { copy dy -> y; }
+    stage store on up { copy dy -> y; }
 }";
 
 /// Expects one error where `wrong` stands in place of `right`: at `at`, with this fact and this help.
@@ -152,6 +153,30 @@ fn operations() {
     ] {
         assert_said(right, wrong, at, fact, help);
     }
+    for (wrong, at, fact, help) in [
+        ("copy &y -> dy", "&", "expected the name of what to copy, found `&`", "remove `&`"),
+        ("copy y -> &mut dy", "&", "expected the name of where to copy it, found `&`", "remove `&mut`"),
+        (
+            "copy y -> dy; fill(dy, 0.0)",
+            "(",
+            "expected the name of a device buffer, found `(`",
+            "write `fill dy = 0.0`",
+        ),
+        ("copy y -> dy; fill dy, 0.0", ",", "expected `=`, found `,`", "write `fill dy = 0.0`"),
+        (
+            "copy y -> dy; unsafe { f<<<1, 1>>>(); }",
+            "unsafe",
+            "expected an operation, found `unsafe`",
+            "remove it: launches are safe, which `unsafe extern \"CUDA\"` promises",
+        ),
+    ] {
+        assert_said("copy y -> dy", wrong, at, fact, help);
+    }
+    for (wrong, at, found) in [("out scratch)?;", "?", "?"), ("out scratch).await;", ".", ".")] {
+        let help = "a launch gives nothing back: what goes wrong is an error of `run`'s";
+        assert_said("out scratch);", wrong, at, &format!("expected `;`, found `{found}`"), help);
+    }
+    assert_said("&mut dy, out", "mut dy, out", "mut", "expected an argument, found `mut`", "write `&mut dy`");
     for word in ["launch", "run"] {
         assert_said(
             "scale<<<",
@@ -191,6 +216,23 @@ fn launches() {
           note: a kernel cannot reach ordinary host memory\n\
           help: write `out d_y`, and copy that: `copy d_y -> y;`"]
     );
+    assert_eq!(
+        said(", 256>>>", ", 256, up>>>").iter().map(|text| text.as_str()).collect::<Vec<_>>(),
+        ["[TW0304]: the third value of a launch is its shared memory, and `up` is a stream\n\
+          note: the order is `<<<grid, block, shared, stream>>>`\n\
+          help: write `0` before it"]
+    );
+    for wrong in ["*dy", "&mut dy as &mut [f32]", "dy as f32", "-dy", "dy + 1.0"] {
+        assert_eq!(
+            said("&mut dy, out", &format!("{wrong}, out")),
+            ["[TW0306]: the expression names `dy`, which is no value\n\
+              note: it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk\n\
+              help: write `&dy`, `&mut dy` or `out dy` alone to pass the buffer"],
+            "{wrong}"
+        );
+    }
+    // What a condition binds is its own.
+    assert_eq!(said(", a,", ", if let Some(dy) = Some(1.0) && dy > 2.0 { a } else { 1.0 },"), [""; 0]);
     for (right, wrong, what) in [
         (" 256>>>", " -1>>>", "block has -1 threads along x"),
         (" 256>>>", " (32, -(2))>>>", "block has -2 threads along y"),
@@ -209,6 +251,8 @@ fn kernels() {
         ("&Vec<f32>", "&[f32]"),
         ("&mut Box<[f32]>", "&mut [f32]"),
         ("&DeviceBuf<f32>", "&[f32]"),
+        ("Out<f32>", "Out<[f32]>"),
+        ("Out<Vec<f32>>", "Out<[f32]>"),
     ] {
         let expected =
             format!("[TW0410]: a kernel cannot take a `{ty}`\n{TAKES}\nhelp: declare it `{declared}`");

@@ -3,7 +3,10 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Arm, Block, Expr, ExprClosure, ExprField, ExprIndex, ExprMethodCall, ExprPath, Macro, Member};
+use syn::{
+    Arm, Block, Expr, ExprBinary, ExprCast, ExprClosure, ExprField, ExprIf, ExprIndex, ExprMethodCall,
+    ExprPath, ExprReference, ExprUnary, Macro, Member,
+};
 
 use crate::diagnostics::Diagnostics;
 use crate::resolve::Program;
@@ -88,13 +91,16 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
     let mut used = Used::default();
     program.expressions().into_iter().for_each(|expr| used.visit_expr(expr));
     let mut reported: Vec<&Ident> = Vec::new();
-    for name in used.found.iter().filter(|name| is_data(program, name)) {
+    for (name, is_asked) in used.found.iter().filter(|(name, _)| is_data(program, name)) {
         if reported.contains(&name) {
             continue;
         }
         reported.push(name);
         let is_shared = program.buffers.iter().any(|buffer| buffer.name == *name && buffer.is_shared());
         let help = match &program.chunk.name {
+            _ if !is_asked => {
+                format!("write `&{name}`, `&mut {name}` or `out {name}` alone to pass the buffer")
+            }
             _ if is_shared => format!("declare `param {name}_len: usize;`, and give `run` its length"),
             Some(chunk) => format!("write `{chunk}.len`: the items in this chunk"),
             None => "declare `chunk c = auto;`, and write `c.len`: the items in this chunk".to_owned(),
@@ -112,17 +118,35 @@ fn is_data(program: &Program, name: &Ident) -> bool {
     program.buffers.iter().map(|buffer| &buffer.name).chain(hosts).any(|data| data == name)
 }
 
-/// Names of which something is asked, `w.len()`, `w.x` or `w[0]`.
+/// Names of which something is asked, `w.len()`, `w.x` or `w[0]`, or that stand for a value: `*w`, `w + 1`.
 #[derive(Default)]
 struct Used {
-    found: Vec<Ident>,
+    /// And whether something is asked.
+    found: Vec<(Ident, bool)>,
 }
 
 impl Used {
     fn base(&mut self, base: &Expr) {
-        if let Expr::Path(path) = base {
-            self.found.extend(path.path.get_ident().cloned());
+        self.note(base, true);
+    }
+
+    fn operand(&mut self, operand: &Expr) {
+        self.note(operand, false);
+    }
+
+    fn note(&mut self, expr: &Expr, is_asked: bool) {
+        if let Expr::Path(path) = expr {
+            self.found.extend(path.path.get_ident().map(|name| (name.clone(), is_asked)));
         }
+    }
+}
+
+/// Whether a condition binds names with `let`.
+fn binds(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(both) => binds(&both.left) || binds(&both.right),
+        _ => false,
     }
 }
 
@@ -140,6 +164,33 @@ impl<'ast> Visit<'ast> for Used {
     fn visit_expr_index(&mut self, index: &'ast ExprIndex) {
         self.base(&index.expr);
         visit::visit_expr_index(self, index);
+    }
+
+    fn visit_expr_unary(&mut self, unary: &'ast ExprUnary) {
+        self.operand(&unary.expr);
+        visit::visit_expr_unary(self, unary);
+    }
+
+    fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
+        self.operand(&cast.expr);
+        visit::visit_expr_cast(self, cast);
+    }
+
+    fn visit_expr_reference(&mut self, reference: &'ast ExprReference) {
+        self.operand(&reference.expr);
+        visit::visit_expr_reference(self, reference);
+    }
+
+    fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
+        self.operand(&binary.left);
+        self.operand(&binary.right);
+        visit::visit_expr_binary(self, binary);
+    }
+
+    fn visit_expr_if(&mut self, conditional: &'ast ExprIf) {
+        if !binds(&conditional.cond) {
+            visit::visit_expr_if(self, conditional);
+        }
     }
 
     /// What is bound in there is its own.

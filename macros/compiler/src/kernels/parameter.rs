@@ -106,7 +106,7 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
         Type::Path(path) => match path.path.segments.last() {
             Some(last) if last.ident == "Out" => match out_element(&last.arguments) {
                 Some(element) => Ok(ParameterKind::Write(element.clone())),
-                None => Err(Some("declare it `Out<[T]>`".to_owned())),
+                None => Err(Some(format!("declare it `Out<[{}]>`", out_of(&last.arguments)))),
             },
             _ => Ok(ParameterKind::Scalar),
         },
@@ -135,6 +135,15 @@ fn is_out(ty: &Type) -> bool {
     let Type::Path(path) = peel(ty) else { return false };
     let last = path.path.segments.last();
     last.is_some_and(|last| last.ident == "Out" && out_element(&last.arguments).is_some())
+}
+
+/// What to write between `Out<[` and `]>`.
+fn out_of(arguments: &PathArguments) -> String {
+    let PathArguments::AngleBracketed(arguments) = arguments else { return "T".to_owned() };
+    match (arguments.args.first(), arguments.args.len()) {
+        (Some(GenericArgument::Type(ty)), 1) => text(element_of(peel(ty)).unwrap_or(peel(ty))),
+        _ => "T".to_owned(),
+    }
 }
 
 /// The `T` of `<[T]>`.

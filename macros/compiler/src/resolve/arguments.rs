@@ -40,6 +40,19 @@ pub(super) fn resolve_launch(
         }
     };
     let shared = config.next();
+    if let Some(name) = shared.as_ref().and_then(as_name).filter(|_| count == 3)
+        && names_a_stream(program, name)
+    {
+        diagnostics
+            .error(
+                "TW0304",
+                name,
+                format!("the third value of a launch is its shared memory, and `{name}` is a stream"),
+            )
+            .note("the order is `<<<grid, block, shared, stream>>>`")
+            .help("write `0` before it");
+        return None;
+    }
     let stream = match config.next() {
         Some(expr) => launch_stream(program, &expr, diagnostics),
         None => stream,
@@ -47,6 +60,12 @@ pub(super) fn resolve_launch(
     let args: Option<Vec<_>> = args.into_iter().collect();
     let kind = OperationKind::Launch(Box::new(Launch { kernel, grid, block, shared, args: args? }));
     Some((format!("{written}<<<..>>>"), kind, stream))
+}
+
+/// Whether a name is a stream's, and no parameter's.
+fn names_a_stream(program: &Program, name: &Ident) -> bool {
+    program.streams.iter().any(|stream| stream.name == *name)
+        && !program.params.iter().any(|param| param.name == *name)
 }
 
 /// The fourth value of a launch.

@@ -1,6 +1,7 @@
 //! Stages and their operations.
 
 use proc_macro2::Ident;
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, ExprLet, ExprPath, Token};
@@ -83,12 +84,18 @@ fn operation(
             return Err(arrow(input, &from));
         }
         input.parse::<Token![->]>()?;
-        let to = name(input, "the name of where to copy it")?;
+        let to = buffer(input, "the name of where to copy it")?;
         Operation::Copy(Copy { keyword, from, to })
     } else if is_followed_by_name(input, "fill") {
         let keyword = input.call(Ident::parse_any)?;
         let buffer = name(input, "the name of a device buffer")?;
-        input.parse::<Token![=]>().map_err(|_| expected(input, "`=`"))?;
+        if !input.peek(Token![=]) {
+            let error = expected(input, "`=`");
+            let fork = input.fork();
+            let value = fork.parse::<Token![,]>().and_then(|_| fork.parse::<Expr>());
+            return Err(value.map_or(error.clone(), |value| helped(&error, &filled(&buffer, &value))));
+        }
+        input.parse::<Token![=]>()?;
         let value = expression(input, "the value of every element")?;
         Operation::Fill(Box::new(Fill { keyword, buffer, value }))
     } else if is_followed_by_name(input, "record") {
@@ -150,7 +157,9 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
         _ => "",
     };
     if !missing.is_empty() {
-        return Some(expected(&fork, missing));
+        let error = expected(&fork, missing);
+        let help = fill_call(&fork).filter(|_| text == "fill");
+        return Some(help.map_or(error.clone(), |help| helped(&error, &help)));
     }
     let help = match text.as_str() {
         "for" | "while" | "loop" => "operations are repeated with `repeat n { … }`".to_owned(),
@@ -158,6 +167,7 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
             "write the value where it is used, as an argument of a launch; one for the whole run is a `param`"
                 .to_owned()
         }
+        "unsafe" => "remove it: launches are safe, which `unsafe extern \"CUDA\"` promises".to_owned(),
         "match" => "operations are chosen with `if condition { … } else { … }`".to_owned(),
         _ => format!("a similar keyword exists: `{}`", similar(&text, KEYWORDS)?),
     };
@@ -182,11 +192,41 @@ fn meant(word: &Ident, behind: ParseStream<'_>) -> Option<String> {
     (is_launch && is_word).then(|| format!("remove `{word}`: a launch begins with the kernel's name"))
 }
 
+/// The name of a buffer, which has no `&` here.
+fn buffer(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
+    if !input.peek(Token![&]) {
+        return name(input, what);
+    }
+    let error = expected(input, what);
+    let fork = input.fork();
+    fork.parse::<Token![&]>()?;
+    let mutable = if fork.peek(Token![mut]) { "mut" } else { "" };
+    Err(helped(&error, &format!("remove `&{mutable}`")))
+}
+
+/// `fill(buffer, value)` as it is in the language.
+fn fill_call(input: ParseStream<'_>) -> Option<String> {
+    let fork = input.fork();
+    let parse = |input: ParseStream<'_>| -> syn::Result<String> {
+        let content;
+        syn::parenthesized!(content in input);
+        let buffer = content.parse()?;
+        content.parse::<Token![,]>()?;
+        let value = content.parse()?;
+        Ok(filled(&buffer, &value))
+    };
+    parse(&fork).ok()
+}
+
+fn filled(buffer: &Ident, value: &Expr) -> String {
+    format!("write `fill {buffer} = {}`", value.to_token_stream())
+}
+
 /// What to copy; where it is written as a call, as that in the language.
 fn copied(input: ParseStream<'_>) -> syn::Result<Ident> {
     let error = expected(input, "the name of what to copy");
     if !input.peek(syn::token::Paren) {
-        return name(input, "the name of what to copy");
+        return buffer(input, "the name of what to copy");
     }
     let content;
     syn::parenthesized!(content in input);
