@@ -437,7 +437,7 @@ fn declarations() {
         ("safe fn k(x: &'static [f32]);", &[&cannot_take("&'static [f32]", "declare it `&[f32]`")]),
         ("safe fn k(x: &mut f32);", &[&cannot_take("&mut f32", "declare it `&mut [f32]`")]),
         ("safe fn k(x: &Params);", &[&cannot_take("&Params", "pass it by value, or as a slice of one")]),
-        ("safe fn k(x: Out<f32>);", &[&cannot_take("Out<f32>", "declare it `Out<[T]>`")]),
+        ("safe fn k(x: Out<f32>);", &[&cannot_take("Out<f32>", "declare it `Out<[f32]>`")]),
         ("safe fn k(x: Out);", &[&cannot_take("Out", "declare it `Out<[T]>`")]),
         ("safe fn k(x: impl Copy);", &[&cannot_take("impl Copy", "")]),
         ("safe fn k(x: _);", &[&cannot_take("_", "")]),

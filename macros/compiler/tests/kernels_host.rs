@@ -105,6 +105,13 @@ fn brackets_that_no_one_misses() {
         "__device__ int f(int x) <% return x; %>",
         "__device__ int f() { return 1'000 + '\\''; }",
         "#error } is missing",
+        // A comment of a directive goes on over lines, whatever stands before it.
+        "#define APOSTROPHE '\\'' /* of\n { which */",
+        "#define N 1'000 /* of\n { which */",
+        "#define QUOTED \"\\\"/*\"\n__device__ int f() {\n return 1; /* */ }",
+        "#define RAW R\"(\" /* )\"\n__device__ int f() {\n return 1; /* */ }",
+        // A header that only NVRTC finds may define macros.
+        "#include <unknown.h>\n__device__ int f() UNKNOWN_BEGIN return 1; }",
     ] {
         assert_accepted(text);
     }
@@ -188,9 +195,28 @@ fn code_that_is_the_devices() {
         "auto f() -> int;",
         "__device__ auto f = [] (int a) { return a; };",
         "enum E { A, B };\n__device__ E f() { return A; }",
+        "typedef struct __align__(16) { float x, y; } Pair;",
+        "typedef struct __builtin_align__(16) { float x, y; } Pair;",
+        "typedef union __attribute__((packed)) { float x; char y; } Either;",
+        "#define DEVICE __device__\n__host__ DEVICE int f() { return 1; }",
+        "#define both __host__ __device__\n__host__ both int f() { return 1; }",
+        "#define HOST_ONLY(...)\nHOST_ONLY(void run() { k<<<1, 1>>>(3); })",
+        "static constexpr Far far_away(Number{1});",
+        "#define DECLARE(f) __device__ int f(int x)\nDECLARE(one);\nint one(int x) { return x; }",
+        "struct S { __device__ ~S(); int a; };\nS::~S() { a = 1; }",
+        "#include <unknown.h>\nunknown_qualifier f() { return 1; }",
         "__device__ S operator<<(S a, S b) { return a; }\n__device__ void f() { operator<< <S>(a, b); }",
     ] {
         assert_accepted(text);
+    }
+    // The option defines what would keep a file from being read twice.
+    let text =
+        format!("#ifndef NO_MAIN\n#define NO_MAIN\nint main() {{ k<<<1, 1>>>(3); }}\n#endif\n{KERNEL}");
+    assert_eq!(said(&text, "\"k.cu\", options(\"-DNO_MAIN\")"), [""; 0]);
+    // NVRTC compiles a launch by a kernel, if what launches can be linked.
+    let text = format!("__global__ void g() {{ k<<<1, 1>>>(3); }}\n{KERNEL}");
+    for option in ["-rdc=true", "-dc", "--relocatable-device-code=true", "--device-c"] {
+        assert_eq!(said(&text, &format!("\"k.cu\", options({option:?})")), [""; 0]);
     }
     let text = format!("int f() {{ return 1; }}\n{KERNEL}");
     for option in ["-default-device", "--device-as-default-execution-space"] {

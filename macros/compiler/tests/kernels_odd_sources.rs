@@ -214,3 +214,82 @@ fn what_follows_the_braces_of_a_declaration_belongs_to_it() {
                   int a[] = {1}, b = h({2});\nextern \"C\" __global__ void k(unsigned n) {}";
     assert_declared("safe fn k(n: u32);", source, &[]);
 }
+
+/// Each of these was refused, or laid out as what it is not.
+#[test]
+fn names_that_may_be_pointers() {
+    let aliases = "typedef struct { float x; int y; } P, *PP, *const CP;\ntypedef struct Q_ { float x; } *PQ, Q;\n\
+                   typedef struct { int a; } *Only;\ntemplate <class T> using Ptr = T*;\n\
+                   template <class T> struct Id { using type = T; };\ntemplate <class T> using Same = T;\n";
+    for (there, here) in [
+        ("P x", "P"),
+        ("PP x", "&mut [P]"),
+        ("CP x", "&mut [P]"),
+        ("const P* x", "&[P]"),
+        ("PQ x", "Out<[Q]>"),
+        ("Q x", "Q"),
+        ("Only x", "&mut [A]"),
+        ("Ptr<float> x", "&mut [f32]"),
+        ("Ptr<const float> x", "&[f32]"),
+        ("Ptr<Q> x", "&mut [Q]"),
+        ("typename Id<const float*>::type x", "&[f32]"),
+        ("Same<float> x", "f32"),
+    ] {
+        let source = format!("{aliases}extern \"C\" __global__ void k({there}) {{}}");
+        assert_declared(&format!("safe fn k(x: {here});"), &source, &[]);
+    }
+    for (there, here, help) in [
+        ("PP x", "P", "&mut [P]"),
+        ("PQ x", "&[Q]", ""),
+        ("Ptr<float> x", "&mut [f64]", "&mut [f32]"),
+        ("Same<float> x", "f64", "f32"),
+        ("P x", "&[P]", "P"),
+    ] {
+        let source = format!("{aliases}extern \"C\" __global__ void k({there}) {{}}");
+        let (errors, _) = errors_and_rest(declare(&format!("safe fn k(x: {here});"), &source));
+        let [error] = &errors[..] else { panic!("{there}: {errors:?}") };
+        assert!(error.contains(help), "{error}");
+    }
+    let expanded =
+        declare("safe fn k(x: PP);", &format!("{aliases}extern \"C\" __global__ void k(P* x) {{}}"));
+    assert_eq!(errors_and_rest(expanded).0.len(), 1);
+    let expanded = declare("safe fn k(x: P);", &format!("{aliases}extern \"C\" __global__ void k(P x) {{}}"));
+    assert!(dense(expanded).contains("same_layout::<P>(8,"));
+}
+
+/// How many parameters there are, a macro says.
+#[test]
+fn macros_that_hold_several_parameters() {
+    let kernel = "extern \"C\" __global__ void";
+    for source in [
+        format!("#define TWO const float* x, \\\n  float* y\n{kernel} k(TWO, int n) {{}}"),
+        format!("#define MORE , float* y, int n\n{kernel} k(const float* x MORE) {{}}"),
+        format!(
+            "#ifdef A\n#define MORE , float* y, int n\n#else\n#define MORE\n#endif\n{kernel} k(const float* x MORE) {{}}"
+        ),
+        format!("#define BOTH(T) const T* x, T* y\n{kernel} k(BOTH(float), int n) {{}}"),
+        format!("#define BOTH(T) const T* x, T* y\n#define TWO BOTH(float)\n{kernel} k(TWO, int n) {{}}"),
+    ] {
+        assert_declared("safe fn k(x: &[f32], y: &mut [f32], n: i32);", &source, &[]);
+    }
+    let source = format!("#define TWO const float* x, float* y\n{kernel} k(TWO, int n) {{}}");
+    let mismatch = "[TW0405]: kernel `k` does not match k.cu: parameter 2 is `&mut [f64]`, but the source has \
+                    `float*`\nnote: k.cu:2\nhelp: declare it `&mut [f32]`";
+    assert_declared("safe fn k(x: &[f32], y: &mut [f64], n: i32);", &source, &[mismatch]);
+}
+
+/// What makes it is no prototype, and a prototype before it is.
+#[test]
+fn a_kernel_that_a_macro_makes() {
+    let making = "#define MAKE(T, name) \\\nextern \"C\" __global__ void name(const T* x) {}\n";
+    let expected = "[TW0402]: cannot find kernel `k` in k.cu\nnote: k.cu:4: `MAKE(…)` may make it, and what a macro with \
+                    parameters makes is not read\nhelp: declare it in the source, before that: \
+                    `extern \"C\" __global__ void k(…);`";
+    assert_declared(
+        "safe fn k(x: &[f32]);",
+        &format!("{making}\nMAKE(float, k)\nMAKE(int, l)\n"),
+        &[expected],
+    );
+    let declared = format!("{making}extern \"C\" __global__ void k(const float* x);\nMAKE(float, k)\n");
+    assert_declared("safe fn k(x: &[f32]);", &declared, &[]);
+}

@@ -332,7 +332,7 @@ fn what_a_file_is_not() {
             b".version 8.0",
             "[TW0414]: `k.cu` is not CUDA C++\nnote: it is PTX\nhelp: rename it to `k.ptx`",
         ),
-        ("k.cu", b"\xff\xfe", "[TW0414]: `k.cu` is not CUDA C++\nnote: it is no text\nhelp: make it again"),
+        ("k.cu", b"\xff\xfe", "[TW0414]: `k.cu` is not UTF-8\nnote: k.cu:1\nhelp: save it as UTF-8"),
         (
             "k.cubin",
             &elf,

@@ -1,6 +1,6 @@
 //! The value of an expression that holds only literals.
 
-use syn::{BinOp, Expr, Lit, Type};
+use syn::{BinOp, Expr, ExprUnary, Lit, Type, UnOp};
 
 /// The value, if `expr` is made of whole-number literals, parentheses, casts and arithmetic.
 pub fn value(expr: &Expr) -> Option<u128> {
@@ -26,6 +26,28 @@ pub fn value(expr: &Expr) -> Option<u128> {
             }
         }
         _ => None,
+    }
+}
+
+/// How far below 0 a constant is, if it is.
+pub fn below_zero(expr: &Expr) -> Option<u128> {
+    match expr {
+        Expr::Paren(paren) => below_zero(&paren.expr),
+        Expr::Group(group) => below_zero(&group.expr),
+        // A cast to an unsigned type makes it another number.
+        Expr::Cast(cast) => below_zero(&cast.expr).filter(|_| is_signed(&cast.ty)),
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => value(expr).filter(|&value| value > 0),
+        _ => None,
+    }
+}
+
+fn is_signed(ty: &Type) -> bool {
+    match ty {
+        Type::Path(path) => path
+            .path
+            .get_ident()
+            .is_some_and(|name| ["i32", "i64", "isize"].iter().any(|signed| name == signed)),
+        _ => false,
     }
 }
 

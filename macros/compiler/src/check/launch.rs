@@ -2,7 +2,7 @@
 
 use syn::{Expr, ExprPath};
 
-use super::constant::{extents, value};
+use super::constant::{below_zero, extents, value};
 use crate::diagnostics::Diagnostics;
 use crate::resolve::{BufferUse, Launch, OperationKind, Program};
 
@@ -112,6 +112,12 @@ fn extent(what: &str, of: &str, expr: &Expr, limits: [u128; 3], diagnostics: &mu
         return false;
     }
     for ((axis, limit), name) in axes.into_iter().zip(limits).zip(["x", "y", "z"]) {
+        if let Some(count) = below_zero(axis) {
+            diagnostics
+                .error("TW0503", axis, format!("{what} has -{count} {of} along {name}"))
+                .help("write at least 1");
+            return false;
+        }
         match value(axis) {
             Some(0) => {
                 diagnostics

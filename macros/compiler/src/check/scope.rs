@@ -3,7 +3,10 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Arm, Block, Expr, ExprClosure, ExprField, ExprIndex, ExprMethodCall, ExprPath, Macro, Member};
+use syn::{
+    Arm, Block, Expr, ExprBinary, ExprCast, ExprClosure, ExprField, ExprIf, ExprIndex, ExprMethodCall,
+    ExprPath, ExprReference, ExprUnary, Macro, Member,
+};
 
 use crate::diagnostics::Diagnostics;
 use crate::resolve::Program;
@@ -88,15 +91,18 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
     let mut used = Used::default();
     program.expressions().into_iter().for_each(|expr| used.visit_expr(expr));
     let mut reported: Vec<&Ident> = Vec::new();
-    for Use { name, of_length } in used.found.iter().filter(|used| is_data(program, &used.name)) {
+    for (name, asked) in used.found.iter().filter(|(name, _)| is_data(program, name)) {
         if reported.contains(&name) {
             continue;
         }
         reported.push(name);
         let is_shared = program.buffers.iter().any(|buffer| buffer.name == *name && buffer.is_shared());
         let help = match &program.chunk.name {
-            _ if !of_length => {
+            _ if *asked == Asked::Element => {
                 format!("pass `&{name}` to a kernel, or declare a `param`, and give `run` the value")
+            }
+            _ if *asked == Asked::Value => {
+                format!("write `&{name}`, `&mut {name}` or `out {name}` alone to pass the buffer")
             }
             _ if is_shared => format!("declare `param {name}_len: usize;`, and give `run` its length"),
             Some(chunk) => format!("write `{chunk}.len`: the items in this chunk"),
@@ -104,10 +110,10 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
         };
         diagnostics
             .error("TW0306", name, format!("the expression names `{name}`, which is no value"))
-            .note(if *of_length {
-                "it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk"
-            } else {
+            .note(if *asked == Asked::Element {
                 "it is evaluated on the CPU when the stage is enqueued, where no elements of buffers can be read"
+            } else {
+                "it is evaluated on the CPU when the stage is enqueued, and can name parameters and the chunk"
             })
             .help(help);
     }
@@ -119,42 +125,85 @@ fn is_data(program: &Program, name: &Ident) -> bool {
     program.buffers.iter().map(|buffer| &buffer.name).chain(hosts).any(|data| data == name)
 }
 
-/// Names of which something is asked, `w.len()`, `w.x` or `w[0]`.
+/// Names of which something is asked, `w.len()`, `w.x` or `w[0]`, or that stand for a value: `*w`, `w + 1`.
 #[derive(Default)]
 struct Used {
-    found: Vec<Use>,
+    found: Vec<(Ident, Asked)>,
 }
 
-/// A name, and whether its length is asked for.
-struct Use {
-    name: Ident,
-    of_length: bool,
+/// What an expression asks of a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Length,
+    Element,
+    /// To be a value itself: `*w`, `w + 1`.
+    Value,
 }
 
 impl Used {
-    fn base(&mut self, base: &Expr, of_length: bool) {
-        if let Expr::Path(path) = base {
-            self.found.extend(path.path.get_ident().cloned().map(|name| Use { name, of_length }));
+    fn operand(&mut self, operand: &Expr) {
+        self.note(operand, Asked::Value);
+    }
+
+    fn note(&mut self, expr: &Expr, asked: Asked) {
+        if let Expr::Path(path) = expr {
+            self.found.extend(path.path.get_ident().map(|name| (name.clone(), asked)));
         }
+    }
+}
+
+/// Whether a condition binds names with `let`.
+fn binds(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(both) => binds(&both.left) || binds(&both.right),
+        _ => false,
     }
 }
 
 impl<'ast> Visit<'ast> for Used {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let of_length = call.method == "len" || call.method == "is_empty";
-        self.base(&call.receiver, of_length);
+        self.note(&call.receiver, if of_length { Asked::Length } else { Asked::Element });
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_field(&mut self, field: &'ast ExprField) {
         let of_length = matches!(&field.member, Member::Named(name) if name == "len");
-        self.base(&field.base, of_length);
+        self.note(&field.base, if of_length { Asked::Length } else { Asked::Element });
         visit::visit_expr_field(self, field);
     }
 
     fn visit_expr_index(&mut self, index: &'ast ExprIndex) {
-        self.base(&index.expr, false);
+        self.note(&index.expr, Asked::Element);
         visit::visit_expr_index(self, index);
+    }
+
+    fn visit_expr_unary(&mut self, unary: &'ast ExprUnary) {
+        self.operand(&unary.expr);
+        visit::visit_expr_unary(self, unary);
+    }
+
+    fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
+        self.operand(&cast.expr);
+        visit::visit_expr_cast(self, cast);
+    }
+
+    fn visit_expr_reference(&mut self, reference: &'ast ExprReference) {
+        self.operand(&reference.expr);
+        visit::visit_expr_reference(self, reference);
+    }
+
+    fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
+        self.operand(&binary.left);
+        self.operand(&binary.right);
+        visit::visit_expr_binary(self, binary);
+    }
+
+    fn visit_expr_if(&mut self, conditional: &'ast ExprIf) {
+        if !binds(&conditional.cond) {
+            visit::visit_expr_if(self, conditional);
+        }
     }
 
     /// What is bound in there is its own.

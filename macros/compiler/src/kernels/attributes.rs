@@ -3,10 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprPath, Ident, LitInt, LitStr, Meta, Path, Token};
+use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitInt, LitStr, Meta, Path, Token};
 
 use super::error;
 use super::instance::Instance;
+use super::parameter::ParameterKind;
 use super::source::Kind;
 use super::syntax::{Errors, Kernel};
 use super::text::text;
@@ -72,6 +73,13 @@ pub(super) fn of_kernel(attribute: Attribute, kind: Kind, kernel: &mut Kernel, e
         once(path, "host bodies", host, &kernel.name, &mut kernel.host, errors);
     } else if path.is_ident("requires") {
         match syn::parse2::<Expr>(inside(&attribute)) {
+            Ok(Expr::Lit(ExprLit { lit: lit @ Lit::Str(_), .. })) => errors.push(error(
+                &lit,
+                "TW0412",
+                "`#[requires]` needs a condition, and this is a text",
+                &["it is Rust, of the kernel's parameters".to_owned()],
+                Some("write it without the quotes".to_owned()),
+            )),
             Ok(condition) => kernel.requires.push(crate::groups::kept(condition)),
             Err(found) => errors.push(wrong(
                 path,
@@ -190,17 +198,18 @@ pub(super) struct Said {
 pub(super) fn of_parameter(
     attributes: &[Attribute],
     name: &Ident,
-    is_read: bool,
+    parameter: &ParameterKind,
     kind: Kind,
     errors: &mut Errors,
 ) -> Said {
+    let is_read = matches!(parameter, ParameterKind::Read(_) | ParameterKind::Unknown);
     let mut said = Said::default();
     for attribute in attributes {
         let path = attribute.path();
         if path.is_ident("symbol") {
             symbol(attribute, name, is_read, &mut said, errors);
         } else if path.is_ident("reads") {
-            reads(attribute, name, is_read, kind, &mut said, errors);
+            reads(attribute, name, parameter, kind, &mut said, errors);
         } else {
             errors.push(unknown(attribute, "a parameter takes `symbol` and `reads`"));
         }
@@ -217,7 +226,7 @@ pub(super) fn of_parameter(
 fn reads(
     attribute: &Attribute,
     name: &Ident,
-    is_read: bool,
+    parameter: &ParameterKind,
     kind: Kind,
     said: &mut Said,
     errors: &mut Errors,
@@ -231,7 +240,11 @@ fn reads(
             "it does not say which of its pointers are `const`",
             "remove it".to_owned(),
         )),
-        Meta::Path(_) if !is_read => {
+        Meta::Path(_) if matches!(parameter, ParameterKind::Scalar) => {
+            let what = format!("parameter `{name}` is passed by value, and cannot be `#[reads]`");
+            Err(wrong(path, &what, promises, "remove it".to_owned()))
+        }
+        Meta::Path(_) if matches!(parameter, ParameterKind::ReadWrite(_) | ParameterKind::Write(_)) => {
             let what = format!("parameter `{name}` is written, and cannot be `#[reads]`");
             Err(wrong(path, &what, promises, "declare it `&[T]`".to_owned()))
         }

@@ -4,7 +4,7 @@ use syn::LitStr;
 
 use super::brackets::{Bracket, Unbalanced, closing};
 use super::error;
-use super::host::{HostCode, What, host_code};
+use super::host::{HostCode, Takes, What, host_code};
 use super::syntax::Errors;
 use super::toolkit::{NOT_FOR_DEVICES, stands_in};
 use super::unit::Unit;
@@ -29,6 +29,8 @@ pub(super) struct Sources<'a> {
     pub(super) paths: Vec<&'a str>,
     /// NVRTC's options.
     pub(super) options: &'a [String],
+    /// Whether a header that only NVRTC finds may define macros.
+    pub(super) hides_macros: bool,
 }
 
 impl Sources<'_> {
@@ -38,11 +40,15 @@ impl Sources<'_> {
 
     /// Reports what NVRTC is sure to refuse. Of the functions that are to be `kernels` it is said elsewhere what they lack.
     pub(super) fn check(&self, unit: &Unit, kernels: &[String], headers: &[HostHeader], errors: &mut Errors) {
-        if let Some(wrong) = unit.brackets.end() {
+        if let Some(wrong) = unit.brackets.end().filter(|_| !self.hides_macros) {
             errors.push(self.unbalanced(wrong));
             return;
         }
-        let mut found = host_code(unit, !is_default_device(self.options));
+        let takes = Takes {
+            unmarked: self.hides_macros || is_default_device(self.options),
+            launches: is_relocatable(self.options),
+        };
+        let mut found = host_code(unit, takes);
         found.retain(|found| {
             !kernels.iter().any(|kernel| *kernel == found.what.name()) || found.what.is_launch()
         });
@@ -133,6 +139,15 @@ fn shortened(mut notes: Vec<String>) -> Vec<String> {
 /// Whether the options make functions the device's that say nothing.
 fn is_default_device(options: &[String]) -> bool {
     let is_it = |option: &str| matches!(option, "-default-device" | "--device-as-default-execution-space");
+    options.iter().any(|option| is_it(option.trim()))
+}
+
+/// Whether the options leave something to be linked: what launches kernels of a kernel's.
+fn is_relocatable(options: &[String]) -> bool {
+    let is_it = |option: &str| match option.split_once('=') {
+        Some((name, value)) => matches!(name, "-rdc" | "--relocatable-device-code") && value == "true",
+        None => matches!(option, "-dc" | "--device-c"),
+    };
     options.iter().any(|option| is_it(option.trim()))
 }
 

@@ -1,5 +1,7 @@
 //! What the `#if`s around a place decide, as far as plain text tells.
 
+use std::collections::BTreeSet;
+
 use super::lexer::is_word;
 
 /// The `#if`s that are open, outermost first.
@@ -55,17 +57,18 @@ impl Conditions {
         matches!(self.0.last(), Some(Condition::Guard | Condition::Taken | Condition::Over))
     }
 
-    /// Goes on behind a directive. `is_first` says that nothing but directives of no weight stands before it in its file.
-    pub(super) fn follow(&mut self, keyword: &str, rest: &str, is_first: bool) {
+    /// Goes on behind a directive. `is_first` says that nothing but directives of no weight stands before it in its file, and
+    /// `defined` which macros were defined so far: one of them may leave the whole file out.
+    pub(super) fn follow(&mut self, keyword: &str, rest: &str, is_first: bool, defined: &BTreeSet<String>) {
+        let guard =
+            |name: String| if defined.contains(&name) { Condition::Open } else { Condition::Guarding(name) };
         if let Some(last @ Condition::Guarding(_)) = self.0.last_mut() {
             let guards = keyword == "define" && *last == Condition::Guarding(word(rest).to_owned());
             *last = if guards { Condition::Guard } else { Condition::Open };
         }
         let condition = match keyword {
-            "ifndef" if is_first && known(word(rest)).is_none() => Condition::Guarding(word(rest).to_owned()),
-            "if" if is_first && value(rest).is_none() => {
-                unless_defined(rest).map_or(Condition::Open, Condition::Guarding)
-            }
+            "ifndef" if is_first && known(word(rest)).is_none() => guard(word(rest).to_owned()),
+            "if" if is_first && value(rest).is_none() => unless_defined(rest).map_or(Condition::Open, guard),
             "if" => decided(value(rest)),
             "ifdef" => decided(known(word(rest))),
             "ifndef" => decided(known(word(rest)).map(|is_defined| !is_defined)),

@@ -6,6 +6,7 @@ use super::branches::Branches;
 use super::constant::Constants;
 use super::declarator::{Declarator, after_group, declarator, takes_parentheses};
 use super::lexer::Token;
+use super::mentions::{Made, made, mentioned};
 use super::prototype::{Linkage, Prototype, TemplateParameter, at_commas, function};
 use super::record::{Definition, definitions};
 use super::templates::Template;
@@ -29,6 +30,10 @@ pub(super) struct Declarations {
     pub(super) is_whole: bool,
     /// Names that some declaration may give to a type.
     pub(super) mentioned: BTreeSet<String>,
+    /// Calls of macros that make kernels.
+    pub(super) made: Vec<Made>,
+    /// Macros with parameters that may stand for several of a kernel's.
+    lists: BTreeSet<String>,
 }
 
 /// `__constant__ float weights[25];`
@@ -58,7 +63,7 @@ struct Scope {
 impl Declarations {
     /// Goes through a source once.
     pub(super) fn of(unit: Unit) -> Self {
-        let Unit { tokens, macros, variants, sides, hides, packs, .. } = unit;
+        let Unit { tokens, macros, variants, sides, hides, packs, makers, lists, .. } = unit;
         let mut found = Self {
             prototypes: Vec::new(),
             definitions: Vec::new(),
@@ -71,6 +76,8 @@ impl Declarations {
             sides,
             is_whole: !hides,
             mentioned: mentioned(&tokens),
+            made: made(&tokens, &makers),
+            lists,
         };
         let outermost = Scope { c_linkage: false, namespace: Vec::new(), is_inner: false, is_hidden: false };
         let mut scopes = Vec::new();
@@ -154,10 +161,43 @@ impl Declarations {
         kernel.template = template(before);
         kernel.namespace = scope.namespace.clone();
         kernel.shared = super::record::shared_arrays(body, &self.constants);
+        let is_open = self.unfold(&mut kernel);
         for mut version in kernel.versions(&self.sides) {
+            version.is_open |= is_open;
             version.read(&self.constants, &|_| None);
             self.prototypes.push(version);
         }
+    }
+
+    /// Writes out macros that stand for several parameters; true where plain text does not tell how many.
+    fn unfold(&self, kernel: &mut Prototype) -> bool {
+        let has_comma = |body: &[Token]| at_commas(body).len() > 1;
+        let is_list = |word: &str| self.constants.get(word).is_some_and(has_comma);
+        if kernel.inside.iter().any(|token| token.word().is_some_and(is_list)) {
+            let of_list =
+                |word: &str| self.constants.get(word).filter(|body| has_comma(body)).map(<[Token]>::to_vec);
+            kernel.unfold(&of_list);
+        }
+        // Whether one may stand for several in a way that is not written out; each name is looked at once.
+        let mut left: Vec<_> = kernel.inside.iter().filter_map(Token::word).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(word) = left.pop() {
+            if self.lists.contains(word) {
+                return true;
+            }
+            if !seen.insert(word) {
+                continue;
+            }
+            let variants = self.variants.get(word).map_or(&[][..], Vec::as_slice);
+            let bodies = variants.iter().map(|variant| &variant.body[..]).chain(self.constants.get(word));
+            for body in bodies {
+                if has_comma(body) {
+                    return true;
+                }
+                left.extend(body.iter().filter_map(Token::word));
+            }
+        }
+        false
     }
 
     /// What ends in a `;`.
@@ -249,56 +289,6 @@ impl Declarations {
             self.variables.push(Variable { declarator: declared, name, namespace, file, line, hidden });
         }
     }
-}
-
-/// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a macro.
-fn mentioned(tokens: &[Token]) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut add = |tokens: &[Token]| found.extend(tokens.iter().filter_map(Token::word).map(str::to_owned));
-    let mut rest = tokens;
-    let mut last = None;
-    while let Some((first, tail)) = rest.split_first() {
-        rest = tail;
-        let before = last.replace(first);
-        let Some(word) = first.word() else { continue };
-        match word {
-            "struct" | "class" | "union" | "enum" | "typename" => {
-                let ends = [';', '{', ',', '>', ')', '*', '=', ':'];
-                while let Some((first, tail)) = rest.split_first()
-                    && !ends.iter().any(|&mark| first.is(mark))
-                {
-                    add(&rest[..1]);
-                    // `alignas(16)`
-                    rest = if first.is('(') { after_group(rest, '(', ')') } else { tail };
-                }
-            }
-            "typedef" | "using" => {
-                let mut depth = 0_usize;
-                let end = tail.iter().position(|token| {
-                    depth += usize::from(token.is('{'));
-                    depth = depth.saturating_sub(usize::from(token.is('}')));
-                    depth == 0 && token.is(';')
-                });
-                let (inside, behind) = tail.split_at(end.unwrap_or(tail.len()));
-                // Not the members of a struct.
-                let open = inside.iter().position(|token| token.is('{')).unwrap_or(inside.len());
-                let close = inside.iter().rposition(|token| token.is('}')).unwrap_or(inside.len());
-                add(&inside[..open]);
-                add(&inside[close..]);
-                rest = behind;
-            }
-            // A function's name may be written so, too.
-            _ if word.len() > 1 && !word.contains(char::is_lowercase) => {
-                let is_function = before.is_some_and(|before| before.is_word("void"));
-                if !is_function && tail.first().is_some_and(|next| next.is('(')) {
-                    rest = after_group(tail, '(', ')');
-                    add(&tail[..tail.len() - rest.len()]);
-                }
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 /// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.

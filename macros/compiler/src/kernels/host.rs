@@ -26,37 +26,61 @@ pub(super) enum What {
     Launch(String),
 }
 
-/// The functions and launches that NVRTC is sure to refuse, in order. `unmarked` says that it refuses a function without
-/// `__device__`.
+/// What NVRTC takes with the options it is given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Takes {
+    /// Functions that say nothing: they are the device's.
+    pub(super) unmarked: bool,
+    /// Launches by kernels: what launches them is to be linked.
+    pub(super) launches: bool,
+}
+
+/// The functions and launches that NVRTC is sure to refuse, in order.
 ///
 /// What an `#if` may leave out, a macro may make, or a class has for members is left to NVRTC.
-pub(super) fn host_code(unit: &Unit, unmarked: bool) -> Vec<HostCode> {
+pub(super) fn host_code(unit: &Unit, takes: Takes) -> Vec<HostCode> {
     let mut found = Vec::new();
-    let marked = marked(&unit.tokens);
+    let marked = marked(&unit.tokens, &unit.defined);
     let mut rest = &unit.certain[..];
     // Where the current declaration begins.
     let mut start = rest;
+    // Its parentheses that are open, and where the outermost is.
+    let (mut depth, mut outermost) = (0_usize, rest);
     while let Some((token, behind)) = rest.split_first() {
+        let all = rest;
         let head = &start[..start.len() - rest.len()];
         rest = behind;
-        if token.is(';') || token.is('}') {
-            start = rest;
+        if token.is('(') {
+            if depth == 0 {
+                outermost = all;
+            }
+            depth += 1;
+            continue;
+        } else if token.is(')') {
+            depth = depth.saturating_sub(1);
+            continue;
+        } else if token.is('{') && depth > 0 {
+            // An argument, which a macro may leave out, or a parameter's default.
+            rest = after_group(outermost, '(', ')');
+            depth = 0;
+            continue;
         } else if token.is('{') && !is_scope(head) {
-            let all = &start[head.len()..];
             rest = after_group(all, '{', '}');
             let body = &all[..all.len() - rest.len()];
             let function = function(head, &unit.defined).filter(|found| {
                 let is_host = matches!(found.what, What::Host(_));
-                is_host || (unmarked && !marked.contains(found.what.name()))
+                is_host || !(takes.unmarked || marked.contains(found.what.name()))
             });
             // A template's launches count when it is instantiated.
-            let is_function = head.iter().any(|token| token.is('(')) && !has(head, "template");
-            found.extend(function.or_else(|| launch(body).filter(|_| is_function)));
-            // An initialiser is followed by a `;`, a function by nothing.
-            start = rest;
-        } else if token.is('{') {
-            start = rest;
+            let may_launch =
+                !takes.launches && !has(head, "template") && head.iter().any(|token| token.is('('));
+            found.extend(function.or_else(|| launch(body).filter(|_| may_launch)));
+        } else if !(token.is(';') || token.is('}') || token.is('{')) {
+            continue;
         }
+        // An initialiser is followed by a `;`, a function by nothing.
+        start = rest;
+        depth = 0;
     }
     found
 }
@@ -84,9 +108,21 @@ fn is_scope(head: &[Token]) -> bool {
     is_linkage || (has(head, "namespace") && !head.iter().any(|token| token.is('(') || token.is('=')))
 }
 
-/// The names of functions that some declaration says are the device's: their others need not.
-fn marked(tokens: &[Token]) -> BTreeSet<&str> {
+/// The names of functions that some declaration says are the device's: their others need not. A macro may be that declaration.
+fn marked<'a>(tokens: &'a [Token], macros: &BTreeSet<String>) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
+    let mut depth = 0_usize;
+    for pair in tokens.windows(2) {
+        let [before, token] = pair else { continue };
+        let is_macro = before.word().is_some_and(|word| macros.contains(word));
+        if token.is('(') && (depth > 0 || is_macro) {
+            depth += 1;
+        } else if token.is(')') {
+            depth = depth.saturating_sub(1);
+        } else if depth > 0 {
+            names.extend(token.word());
+        }
+    }
     for declaration in tokens.split(|token| token.is(';') || token.is('{') || token.is('}')) {
         if has(declaration, "__device__") || has(declaration, "__global__") {
             let pairs = declaration.windows(2).filter(|pair| pair[1].is('('));
@@ -107,13 +143,16 @@ fn function(head: &[Token], macros: &BTreeSet<String>) -> Option<HostCode> {
         parameters.extend(tail[..tail.len() - rest.len()].iter().filter_map(Token::word));
     }
     let is_device = has(rest, "__device__") || has(rest, "__global__");
-    let unclear = |token: &&Token| token.is('#') || token.is_word("operator");
-    if is_device || rest.iter().any(|token| unclear(&token)) {
+    let other = ["operator", "typedef", "union", "class", "enum"];
+    let unclear = |token: &Token| token.is('#') || other.iter().any(|word| token.is_word(word));
+    if is_device || rest.iter().any(unclear) {
         return None;
     }
     let open = first_outside(rest, '(')?;
     let (name, specifiers) = rest[..open].split_last()?;
-    let word = name.word().filter(|word| !is_keyword(word) && !macros.contains(*word))?;
+    // `__align__` and its like.
+    let is_name = |word: &str| !is_keyword(word) && !word.starts_with("__") && !macros.contains(word);
+    let word = name.word().filter(|word| is_name(word))?;
     if specifiers.last().is_some_and(|last| last.is(':')) || specifiers.iter().any(|token| token.is('=')) {
         return None;
     }
@@ -125,10 +164,10 @@ fn function(head: &[Token], macros: &BTreeSet<String>) -> Option<HostCode> {
         let Token { file, line, .. } = *name;
         Some(HostCode { what: what(word.to_owned()), file, line })
     };
-    if has(specifiers, "__host__") {
-        return found(What::Host);
-    }
-    is_plain_type(specifiers, &parameters, macros).then(|| found(What::Unmarked))?
+    let is_host = has(specifiers, "__host__");
+    let others: Vec<_> = specifiers.iter().filter(|token| !token.is_word("__host__")).cloned().collect();
+    let what = if is_host { What::Host } else { What::Unmarked };
+    is_plain_type(&others, &parameters, macros).then(|| found(what))?
 }
 
 /// Whether specifiers and a type hold nothing that may be a macro: macros say `__device__`, too.

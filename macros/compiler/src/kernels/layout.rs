@@ -49,6 +49,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Whether only its name is known.
+    fn is_any(&self) -> bool {
+        *self == Self::named(&self.base.text, Scalar::Unknown)
+    }
+
     /// A type of which nothing else is known.
     pub(super) fn named(text: &str, scalar: Scalar) -> Self {
         Self {
@@ -94,6 +99,11 @@ pub(super) fn resolve(
         CType::Function => Resolved::Function,
         CType::Reference(_) => Resolved::Reference,
         CType::Value(base) => match types.known(base, namespace, DEPTH) {
+            Found::Type(known)
+                if known.is_any() && templates::may_be_a_pointer(&declarations.templates, &base.text) =>
+            {
+                Resolved::Opaque
+            }
             Found::Type(known) => Resolved::Value(Known { base: respelt(base, &known), ..known }),
             Found::Pointer { pointee, constant } | Found::Array { element: pointee, constant, .. } => {
                 Resolved::Pointer { pointee, constant }

@@ -142,9 +142,7 @@ impl<'a> Lexer<'a> {
                 let directive = self.directive();
                 self.at_line_start = true;
                 return Some(Item::Directive(directive, line));
-            } else if let Some(prefix) =
-                ["R\"", "LR\"", "uR\"", "UR\"", "u8R\""].iter().find(|prefix| self.rest.starts_with(**prefix))
-            {
+            } else if let Some(prefix) = raw_prefix(self.rest) {
                 self.take(prefix.len());
                 let delimiter = self.take_past("(");
                 Kind::Text(self.take_past(&format!("){delimiter}\"")).to_owned())
@@ -152,12 +150,9 @@ impl<'a> Lexer<'a> {
                 self.take(1);
                 Kind::Text(self.quoted(first).to_owned())
             } else if first.is_ascii_digit() {
-                let end = |c: char| !(is_word(c) || c == '.' || c == '\'');
-                let length = self.rest.find(end).unwrap_or(self.rest.len());
-                Kind::Word(self.take(length).to_owned())
+                Kind::Word(self.take(number_length(self.rest)).to_owned())
             } else if is_word(first) {
-                let length = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
-                Kind::Word(self.take(length).to_owned())
+                Kind::Word(self.take(word_length(self.rest)).to_owned())
             } else {
                 self.take(first.len_utf8());
                 Kind::Mark(first)
@@ -168,27 +163,12 @@ impl<'a> Lexer<'a> {
 
     /// Takes the rest of a directive: a comment may go on over lines, too.
     fn directive(&mut self) -> &'a str {
-        let mut length = 0;
-        let mut in_comment = false;
-        for line in self.rest.split_inclusive('\n') {
-            length += line.len();
-            in_comment = leaves_comment_open(line, in_comment);
-            if !in_comment {
-                break;
-            }
-        }
-        self.take(length)
+        self.take(directive_length(self.rest))
     }
 
     /// Takes the inside of a literal and its closing quote; a line's end closes it too.
     fn quoted(&mut self, quote: char) -> &'a str {
-        let mut escaped = false;
-        let end = self.rest.find(|c| {
-            let closes = !escaped && (c == quote || c == '\n');
-            escaped = !escaped && c == '\\';
-            closes
-        });
-        let inside = self.take(end.unwrap_or(self.rest.len()));
+        let inside = self.take(quoted_length(self.rest, quote));
         if self.rest.starts_with(quote) {
             self.take(quote.len_utf8());
         }
@@ -203,29 +183,56 @@ pub(super) fn tokens(text: &str, file: usize) -> Vec<Token> {
     items.filter_map(|item| if let Item::Token(token) = item { Some(token) } else { None }).collect()
 }
 
-/// Whether a comment is open at the end of a line of a directive.
-fn leaves_comment_open(line: &str, is_open: bool) -> bool {
-    let mut rest = line;
-    let mut is_open = is_open;
-    loop {
-        if is_open {
-            let Some((_, behind)) = rest.split_once("*/") else { return true };
-            rest = behind;
-            is_open = false;
-        }
-        let Some(at) = rest.find(['/', '"', '\'']) else { return false };
-        let (first, behind) = rest[at..].split_at(1);
-        match (first, behind.chars().next()) {
-            ("/", Some('/')) => return false,
-            ("/", Some('*')) => {
-                is_open = true;
-                rest = &behind[1..];
-            }
-            ("/", _) => rest = behind,
-            (quote, _) => match behind.split_once(quote) {
-                Some((_, behind)) => rest = behind,
-                None => return false,
-            },
-        }
+/// How long a number is, with its digit separators.
+fn number_length(text: &str) -> usize {
+    text.find(|c: char| !(is_word(c) || c == '.' || c == '\'')).unwrap_or(text.len())
+}
+
+fn word_length(text: &str) -> usize {
+    text.find(|c| !is_word(c)).unwrap_or(text.len())
+}
+
+/// What begins a raw string, if one comes next.
+fn raw_prefix(text: &str) -> Option<&'static str> {
+    ["R\"", "LR\"", "uR\"", "UR\"", "u8R\""].into_iter().find(|prefix| text.starts_with(prefix))
+}
+
+/// How long the inside of a literal is, up to its closing quote or the line's end.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut escaped = false;
+    let end = text.find(|c| {
+        let closes = !escaped && (c == quote || c == '\n');
+        escaped = !escaped && c == '\\';
+        closes
+    });
+    end.unwrap_or(text.len())
+}
+
+/// How long the rest of a directive is: to the end of the line that no comment goes on over.
+fn directive_length(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let past = |end: &str| rest.find(end).map_or(rest.len(), |found| found + end.len());
+        at += if first == '\n' {
+            return at + 1;
+        } else if rest.starts_with("//") {
+            return at + past("\n");
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.find("*/").map_or(rest.len(), |found| found + 4)
+        } else if let Some(prefix) = raw_prefix(rest) {
+            let delimiter = rest[prefix.len()..].split('(').next().unwrap_or_default();
+            past(&format!("){delimiter}\""))
+        } else if first == '"' || first == '\'' {
+            let inside = quoted_length(&rest[1..], first);
+            1 + inside + usize::from(rest[1 + inside..].starts_with(first))
+        } else if first.is_ascii_digit() {
+            number_length(rest)
+        } else if is_word(first) {
+            word_length(rest)
+        } else {
+            first.len_utf8()
+        };
     }
+    text.len()
 }

@@ -21,6 +21,7 @@ mod info;
 mod instance;
 mod layout;
 mod lexer;
+mod mentions;
 mod names;
 mod parameter;
 pub mod prototype;

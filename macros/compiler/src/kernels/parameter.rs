@@ -65,8 +65,7 @@ pub(super) fn parameter(
             ParameterKind::Unknown
         }
     };
-    let is_read = matches!(kind, ParameterKind::Read(_) | ParameterKind::Unknown);
-    let Said { symbol, reads } = of_parameter(&attrs, &name, is_read, source, errors);
+    let Said { symbol, reads } = of_parameter(&attrs, &name, &kind, source, errors);
     Parameter { name, ty: *ty, kind, symbol, reads }
 }
 
@@ -92,6 +91,9 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
                 Type::Slice(slice) if mutable => Ok(ParameterKind::ReadWrite((*slice.elem).clone())),
                 Type::Slice(slice) => Ok(ParameterKind::Read((*slice.elem).clone())),
                 Type::Array(array) => Err(declare(form, &array.elem)),
+                referred if element_of(referred).is_some() => {
+                    Err(element_of(referred).and_then(|element| declare(form, element)))
+                }
                 _ if mutable => Err(declare(form, &reference.elem)),
                 _ => Err(Some("pass it by value, or as a slice of one".to_owned())),
             }
@@ -104,7 +106,7 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
         Type::Path(path) => match path.path.segments.last() {
             Some(last) if last.ident == "Out" => match out_element(&last.arguments) {
                 Some(element) => Ok(ParameterKind::Write(element.clone())),
-                None => Err(Some("declare it `Out<[T]>`".to_owned())),
+                None => Err(Some(format!("declare it `Out<[{}]>`", out_of(&last.arguments)))),
             },
             _ => Ok(ParameterKind::Scalar),
         },
@@ -113,11 +115,35 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
     }
 }
 
+/// The `T` of `Vec<T>` and other owners of slices.
+fn element_of(owner: &Type) -> Option<&Type> {
+    let Type::Path(owner) = owner else { return None };
+    let last = owner.path.segments.last()?;
+    let owners = ["Vec", "Box", "DeviceBuf", "PinnedBuf"];
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    match arguments.args.first()? {
+        GenericArgument::Type(ty) if owners.iter().any(|owner| last.ident == owner) => match peel(ty) {
+            Type::Slice(slice) => Some(&slice.elem),
+            other => Some(other),
+        },
+        _ => None,
+    }
+}
+
 /// Whether it is `Out<[T]>`.
 fn is_out(ty: &Type) -> bool {
     let Type::Path(path) = peel(ty) else { return false };
     let last = path.path.segments.last();
     last.is_some_and(|last| last.ident == "Out" && out_element(&last.arguments).is_some())
+}
+
+/// What to write between `Out<[` and `]>`.
+fn out_of(arguments: &PathArguments) -> String {
+    let PathArguments::AngleBracketed(arguments) = arguments else { return "T".to_owned() };
+    match (arguments.args.first(), arguments.args.len()) {
+        (Some(GenericArgument::Type(ty)), 1) => text(element_of(peel(ty)).unwrap_or(peel(ty))),
+        _ => "T".to_owned(),
+    }
 }
 
 /// The `T` of `<[T]>`.

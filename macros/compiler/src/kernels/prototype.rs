@@ -31,7 +31,7 @@ pub struct Prototype {
     /// Of a template.
     pub(super) template: Vec<TemplateParameter>,
     /// What stands between its parentheses.
-    inside: Vec<Token>,
+    pub(super) inside: Vec<Token>,
     /// Each parameter as it is written.
     written: Vec<Vec<Token>>,
     /// What stands before and behind its name.
@@ -39,7 +39,7 @@ pub struct Prototype {
     /// The branches of `#if`s among its parameters that it is of.
     pub(super) chosen: Vec<(String, usize)>,
     /// Whether there are too many of them to tell its parameters.
-    is_open: bool,
+    pub(super) is_open: bool,
     /// Arrays in shared memory whose size plain text tells: their names, lines and bytes.
     pub(super) shared: Vec<(String, usize, i128)>,
 }
@@ -95,6 +95,12 @@ impl Prototype {
     pub(super) fn has_arity(&self) -> bool {
         let dots = |tokens: &[Token]| tokens.windows(3).any(|three| three.iter().all(|token| token.is('.')));
         !self.is_open && !self.written.iter().any(|tokens| dots(tokens))
+    }
+
+    /// Writes macros out that stand for several parameters.
+    pub(super) fn unfold(&mut self, list: &dyn Fn(&str) -> Option<Vec<Token>>) {
+        self.inside = substituted(&self.inside, list);
+        self.written = split(&self.inside);
     }
 
     /// Its versions in the branches of the `#if`s among its parameters.

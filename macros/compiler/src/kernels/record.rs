@@ -3,9 +3,10 @@
 use super::constant::Constants;
 use super::ctype::Base;
 use super::declarations::declarators;
-use super::declarator::{Declarator, after_group, function_pointer, takes_parentheses};
+use super::declarator::{Declarator, after_group, declarator, function_pointer, takes_parentheses};
 use super::fields::{Around, Members, members};
-use super::lexer::Token;
+use super::lexer::{Kind, Token};
+use super::prototype::at_commas;
 
 /// A name that a source gives to a type.
 #[derive(Debug)]
@@ -62,20 +63,25 @@ pub(super) fn definitions(tokens: &[Token], namespace: &[String], found: &mut Ve
         }
         [typedef, rest @ ..] if typedef.is_word("typedef") => match defined(rest, true, &Around::default()) {
             Some((name, what, behind)) => {
-                let names = || behind.iter().filter(|token| token.word().is_some());
-                let only = names().count() == 1 && behind.len() == 1;
-                for alias in names().filter(|_| only) {
-                    // `typedef struct { … } Params;` names the struct itself; with a name it has two.
-                    match name.and_then(Token::word) {
-                        // `typedef struct Params { … } Params;` has one, too.
-                        Some(tag) if alias.is_word(tag) => {}
-                        None => return add(alias.word().unwrap_or_default(), alias, what),
-                        Some(tag) => add(alias.word().unwrap_or_default(), alias, What::Alias(named(tag))),
+                let attributed = behind.iter().any(|token| token.word().is_some_and(takes_parentheses));
+                let aliases = if attributed { Vec::new() } else { at_commas(behind) };
+                // `typedef struct { … } Params;` names the struct itself; with a name it has two.
+                let own =
+                    || aliases.iter().find_map(|alias| if let [one] = alias { Some(one) } else { None });
+                let unnamed = aliases.first().and_then(|alias| alias.last());
+                let Some(at) = name.or_else(own).or(unnamed) else { return };
+                let of_no_name = name.or_else(own).is_none();
+                let tag = at.word().unwrap_or_default();
+                let tag = if of_no_name { format!("struct of {tag}") } else { tag.to_owned() };
+                for alias in &aliases {
+                    let tokens = [&[Token { kind: Kind::Word(tag.clone()), ..*at }], *alias].concat();
+                    let Some(alias) = declarator(&tokens) else { continue };
+                    // `typedef struct Params { … } Params;` has one name, too.
+                    if let Some(name) = alias.name.clone().filter(|name| *name != tag) {
+                        add(&name, at, What::Alias(alias));
                     }
                 }
-                if let Some(tag) = name {
-                    add(tag.word().unwrap_or_default(), tag, what);
-                }
+                add(&tag, at, what);
             }
             None => {
                 if let Some(Some(name)) = function_pointer(rest) {

@@ -134,6 +134,14 @@ pub(super) fn read(
         }
     };
     let found = Kind::in_bytes(&bytes);
+    if kind == Kind::Cuda
+        && let Some(line) = not_utf8(&bytes)
+    {
+        let what = format!("`{path}` is not UTF-8");
+        let help = "save it as UTF-8".to_owned();
+        errors.push(error(file, "TW0414", &what, &[format!("{path}:{line}")], Some(help)));
+        return None;
+    }
     if found != Some(kind) {
         errors.push(of_another_kind(file, kind, found, bytes.is_empty()));
         return None;
@@ -152,6 +160,14 @@ pub(super) fn read(
         },
     };
     (errors.len() == before).then_some(source)
+}
+
+/// The line, from 1, where a text in another encoding is not UTF-8.
+fn not_utf8(bytes: &[u8]) -> Option<usize> {
+    let utf16 = [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| bytes.starts_with(*mark));
+    let is_text = utf16 || !(bytes.contains(&0) || cubin::is_cubin(bytes));
+    let valid = std::str::from_utf8(bytes).err().filter(|_| is_text)?.valid_up_to();
+    Some(1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count())
 }
 
 fn of_another_kind(file: &LitStr, kind: Kind, found: Option<Kind>, is_empty: bool) -> syn::Error {
@@ -201,7 +217,7 @@ fn cuda(
     let mut found = vec![place(file.value())];
     let options: Vec<_> = arguments.options.iter().map(LitStr::value).collect();
     let mut missing = Vec::new();
-    let mut is_whole = true;
+    let (mut is_whole, mut hides_macros) = (true, options.iter().any(|option| includes(option)));
     let mut headers: Vec<HostHeader> = Vec::new();
     let mut find = |include: &Include<'_>| {
         let &Include { from, path, quoted, .. } = include;
@@ -242,7 +258,9 @@ fn cuda(
             }
         }
         is_whole &= toolkit::may_have(path);
-        if include.needed && compilable::is_for_the_host(path, &options) {
+        let is_for_the_host = compilable::is_for_the_host(path, &options);
+        hides_macros |= !toolkit::may_have(path) && !is_for_the_host;
+        if include.needed && is_for_the_host {
             let header = HostHeader { path: path.to_owned(), file: from, line: include.line };
             headers.push(header);
             return None;
@@ -256,7 +274,8 @@ fn cuda(
     };
     let unit = Unit::read(text, &options, &mut find);
     let paths: Vec<_> = found.iter().map(|found| found.path.as_str()).collect();
-    compilable::Sources { file, paths, options: &options }.check(&unit, kernels, &headers, errors);
+    compilable::Sources { file, paths, options: &options, hides_macros }
+        .check(&unit, kernels, &headers, errors);
     let folders = arguments.include.iter().map(|folder| absolute(&files.folder(folder), &folder.value()));
     let tree = tree(&found, folders.collect(), at);
     let files = found.into_iter().map(|found| found.path).collect();

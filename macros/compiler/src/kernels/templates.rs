@@ -19,18 +19,35 @@ pub(super) struct Template {
     arguments: Option<Vec<Vec<Token>>>,
     /// The struct without its template's parameters and arguments; none where plain text does not tell what it is for.
     body: Option<Vec<Token>>,
+    /// Whether it is `template <typename T> using Ptr = T*`.
+    is_alias: bool,
 }
 
 impl Template {
     /// Reads a declaration without its `;`; none where it is something else.
     pub(super) fn read(declaration: &[Token], namespace: &[String]) -> Option<Self> {
-        let open = declaration.iter().position(|token| token.is('{'))?;
-        let is_key = |token: &Token| ["struct", "class", "union"].iter().any(|word| token.is_word(word));
         let list = match declaration {
             [first, list @ ..] if first.is_word("template") => list,
             _ => return None,
         };
         let head = after_group(list, '<', '>');
+        if let [using, name, equals, ..] = head
+            && using.is_word("using")
+            && equals.is('=')
+        {
+            return Some(Self {
+                name: name.word()?.to_owned(),
+                namespace: namespace.to_vec(),
+                file: name.file,
+                line: name.line,
+                parameters: template(declaration),
+                arguments: None,
+                body: Some(head.to_vec()),
+                is_alias: true,
+            });
+        }
+        let open = declaration.iter().position(|token| token.is('{'))?;
+        let is_key = |token: &Token| ["struct", "class", "union"].iter().any(|word| token.is_word(word));
         let rest = if head.first().is_some_and(is_key) {
             head
         } else {
@@ -69,6 +86,7 @@ impl Template {
             parameters: template(declaration),
             arguments,
             body,
+            is_alias: false,
         })
     }
 
@@ -98,6 +116,14 @@ impl Template {
         definitions(&substituted(body, &find), &self.namespace, &mut found);
         found.pop().filter(|_| found.is_empty()).map(|definition| definition.what)
     }
+}
+
+/// Whether a type of which no more is known may be a pointer: what an alias's template makes, or a member of a template.
+pub(super) fn may_be_a_pointer(templates: &[Template], text: &str) -> bool {
+    let path = path(text.trim_start_matches("::")).unwrap_or_default();
+    let Some(at) = path.iter().rposition(|(_, arguments)| arguments.is_some()) else { return false };
+    let name = &path[at].0;
+    at + 1 < path.len() || templates.iter().any(|one| one.is_alias && one.name == *name)
 }
 
 /// A path of names, each with the arguments of a template: `ns::Vec<float>::Type`.

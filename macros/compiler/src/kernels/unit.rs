@@ -29,6 +29,10 @@ pub(super) struct Unit {
     /// The names of all macros, also of those with parameters.
     pub(super) defined: BTreeSet<String>,
     pub(super) brackets: Brackets,
+    /// Macros with parameters that make kernels.
+    pub(super) makers: BTreeSet<String>,
+    /// Macros with parameters whose bodies have commas: they may stand for several parameters.
+    pub(super) lists: BTreeSet<String>,
     linkage: BTreeMap<String, Vec<Kind>>,
     /// Macros that the command line defines, which the source cannot redefine.
     fixed: Vec<String>,
@@ -120,7 +124,7 @@ impl Unit {
                     let (keyword, rest) = word(past_blanks(text));
                     let rest = past_blanks(rest);
                     self.follow_brackets(keyword, rest);
-                    self.conditions.follow(keyword, rest, is_first);
+                    self.conditions.follow(keyword, rest, is_first, &self.defined);
                     is_first &= keyword == "pragma";
                     self.directive(keyword, rest, (file, line), find);
                 }
@@ -254,6 +258,14 @@ impl Unit {
         let makes = ["typedef", "using", "struct", "class", "union", "enum"];
         self.hides |= body.iter().any(|token| makes.iter().any(|word| token.is_word(word)));
         if is_function {
+            if body.iter().any(|token| token.is_word("__global__")) {
+                self.makers.insert(name.to_owned());
+            }
+            // Those of its own parameters come first.
+            let list = super::declarator::after_group(&body, '(', ')');
+            if super::prototype::at_commas(list).len() > 1 {
+                self.lists.insert(name.to_owned());
+            }
             return;
         }
         if body.iter().any(|token| token.is_word("__global__")) {

@@ -48,6 +48,19 @@ pub(super) fn resolve_launch(
         }
     };
     let shared = config.next();
+    if let Some(name) = shared.as_ref().and_then(as_name).filter(|_| count == 3)
+        && names_a_stream(program, name)
+    {
+        diagnostics
+            .error(
+                "TW0304",
+                name,
+                format!("the third value of a launch is its shared memory, and `{name}` is a stream"),
+            )
+            .note("the order is `<<<grid, block, shared, stream>>>`")
+            .help("write `0` before it");
+        return None;
+    }
     let stream = match config.next() {
         Some(expr) => launch_stream(program, &expr, diagnostics),
         None => stream,
@@ -64,6 +77,12 @@ fn is_this_pipeline(program: &Program, kernel: &ExprPath) -> bool {
     kernel.qself.is_none()
         && segments.last().is_some_and(|last| last.ident == program.name)
         && leading.clone().all(|segment| segment.ident == "self")
+}
+
+/// Whether a name is a stream's, and no parameter's.
+fn names_a_stream(program: &Program, name: &Ident) -> bool {
+    program.streams.iter().any(|stream| stream.name == *name)
+        && !program.params.iter().any(|param| param.name == *name)
 }
 
 /// The fourth value of a launch.
@@ -200,6 +219,13 @@ fn out_of_reach(
             Data::Host(_) => error.note("a kernel cannot reach ordinary host memory"),
             _ => error.note("what is declared `host` is for functions on the CPU"),
         };
+        let copied = match data {
+            Data::Host(host) => program.operations.iter().find_map(|operation| match &operation.kind {
+                OperationKind::Upload { from, names, .. } if *from == host => Some(&names.to),
+                _ => None,
+            }),
+            _ => None,
+        };
         let is_output = matches!(data, Data::Host(id) if program.hosts[id.0].kind == HostKind::Output);
         match mode {
             _ if is_output && mode != Mode::Write => error.help(format!(
@@ -207,6 +233,10 @@ fn out_of_reach(
             )),
             Mode::Write => {
                 error.help(format!("write `{written}d_{name}`, and copy that: `copy d_{name} -> {name};`"))
+            }
+            _ if copied.is_some() => {
+                let to = copied.map(ToString::to_string).unwrap_or_default();
+                error.help(format!("pass `{written}{to}`, to which `copy {name} -> {to}` copies it"))
             }
             _ => {
                 error.help(format!("copy it first: `copy {name} -> d_{name};`, and pass `{written}d_{name}`"))

@@ -6,8 +6,8 @@ use syn::parse::ParseStream;
 use syn::{Attribute, Lit, Token};
 
 use super::{
-    HostKind, Item, Memory, Priority, Shape, Size, at_end_of, expected, expression, halo, is_word, name,
-    per_chunk, recover, semicolon, stage,
+    HostKind, Item, Memory, Priority, Shape, Size, at_end_of, expected, expression, halo, helped, is_word,
+    name, per_chunk, recover, semicolon, stage,
 };
 use crate::diagnostics::{Diagnostics, similar};
 
@@ -39,12 +39,25 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
     // Documentation of a declaration is for the reader of the source.
     input.call(Attribute::parse_outer)?;
     let at = expected(input, "a declaration or a `stage`");
+    if input.peek(Token![;]) {
+        return Err(helped(&at, "remove it: no `;` follows a stage's `}`"));
+    }
     let keyword = input.call(Ident::parse_any).map_err(|_| at)?;
     let item = match keyword.to_string().as_str() {
         "param" => {
             let name = name(input, "a parameter's name")?;
+            let is_value = |input: ParseStream<'_>| input.peek(Token![=]) && !input.peek(Token![==]);
+            let of_run =
+                |error: &syn::Error| helped(error, "a parameter has no value here: `run` is given it");
+            if is_value(input) {
+                return Err(of_run(&expected(input, "`:` and the parameter's type")));
+            }
             colon(input, "the parameter's type")?;
-            Item::Param { name, ty: input.parse()? }
+            let ty = input.parse()?;
+            if is_value(input) {
+                return Err(of_run(&expected(input, "`;`")));
+            }
+            Item::Param { name, ty }
         }
         "input" => argument(input, HostKind::Input)?,
         "output" => argument(input, HostKind::Output)?,
@@ -52,7 +65,7 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         word @ ("device" | "host") => {
             let name = name(input, "a buffer's name")?;
             colon(input, "the buffer's shape, `[T]`")?;
-            let mut shape: Shape = input.parse()?;
+            let mut shape = Shape::parse(input, false)?;
             shape.per_chunk = per_chunk(input)?;
             Item::Scratch { name, on_host: word == "host", shape }
         }
@@ -60,7 +73,7 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             let name = name(input, "a name for resident data")?;
             colon(input, "its elements, `[T]`")?;
             let on_device = memory(input, &[("device", true)])?.unwrap_or(false);
-            let shape: Shape = input.parse()?;
+            let shape = Shape::parse(input, true)?;
             if let Some(per_item) = &shape.per_item {
                 let text =
                     "resident data has any length: a number of elements says nothing\nhelp: write `[T]`";
@@ -72,7 +85,7 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
             let name = name(input, "a name for what is carried from chunk to chunk")?;
             colon(input, "its elements, `[T]` or `[T; k]`")?;
             let on_device = memory(input, &[("device", true)])?.unwrap_or(false);
-            let shape = input.parse()?;
+            let shape = Shape::parse(input, false)?;
             let init = match input.parse::<Option<Token![=]>>()? {
                 Some(_) => Some(Box::new(expression(input, "the value to start from")?)),
                 None => None,
@@ -113,15 +126,39 @@ fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<I
         }
         "stage" => return stage::parse(input, diagnostics),
         other => {
-            let mut text = format!("expected a declaration or a `stage`, found `{other}`");
-            if let Some(meant) = similar(other, KEYWORDS) {
-                text.push_str(&format!("\nhelp: a similar keyword exists: `{meant}`"));
-            }
-            return Err(syn::Error::new(keyword.span(), text));
+            let text = format!("expected a declaration or a `stage`, found `{other}`");
+            let error = syn::Error::new(keyword.span(), text);
+            return Err(meant(other, input).map_or(error.clone(), |help| helped(&error, &help)));
         }
     };
     semicolon(input, WHOLE, begins_declaration, diagnostics)?;
     Ok(item)
+}
+
+/// What to write in place of a line that begins with `word`.
+fn meant(word: &str, behind: ParseStream<'_>) -> Option<String> {
+    let fork = behind.fork();
+    if fork.parse::<Token![:]>().is_ok() {
+        let keyword = fork.call(Ident::parse_any).ok().map(|word| word.to_string());
+        let keyword = keyword.filter(|keyword| KEYWORDS.contains(&keyword.as_str()));
+        return Some(match keyword {
+            Some(keyword) => format!("write `{keyword} {word}: …`"),
+            None => format!(
+                "say what it is: `param {word}: T`, `input {word}: [T]`, `output {word}: [T]`, `inout {word}: [T]` or \
+                 `device {word}: [T]`"
+            ),
+        });
+    }
+    let help = match word {
+        "let" => "write the value where it is used; one that `run` is given is a `param`",
+        "const" | "static" => "constants stand outside of the pipeline, which can name them",
+        "async" if is_word(behind, "stage") => "stages run at the same time where they can: remove `async`",
+        "fn" | "for" | "while" | "loop" | "kernel" | "copy" => {
+            "copies and launches stand in stages: `stage name { … }`"
+        }
+        _ => return similar(word, KEYWORDS).map(|meant| format!("a similar keyword exists: `{meant}`")),
+    };
+    Some(help.to_owned())
 }
 
 /// Whether the next tokens are a keyword and what may follow it.
@@ -144,7 +181,7 @@ fn argument(input: ParseStream<'_>, kind: HostKind) -> syn::Result<Item> {
     colon(input, "its shape, `[T]` or `[T; k]`")?;
     let words = [("pinned", Memory::Pinned), ("mapped", Memory::Mapped), ("device", Memory::Device)];
     let memory = memory(input, &words)?.unwrap_or(Memory::Host);
-    let mut shape: Shape = input.parse()?;
+    let mut shape = Shape::parse(input, true)?;
     shape.per_chunk = per_chunk(input)?;
     shape.halo = halo(input)?;
     Ok(Item::Argument { kind, name, memory, shape })

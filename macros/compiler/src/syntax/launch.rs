@@ -10,7 +10,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprPath, Token};
 
-use super::{Argument, Launch, at_end_of, expected};
+use super::{Argument, Launch, at_end_of, expected, helped};
 use crate::groups::kept;
 
 pub(super) fn parse(input: ParseStream<'_>) -> syn::Result<Launch> {
@@ -62,6 +62,7 @@ fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(Group, Gro
         let mut rest = *cursor;
         let mut inner: Vec<TokenTree> = Vec::new();
         let mut closing = 0;
+        let mut goes_on = None;
         while let Some((token, next)) = rest.token_tree() {
             match &token {
                 TokenTree::Punct(punct) if punct.as_char() == ';' => break,
@@ -73,6 +74,7 @@ fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(Group, Gro
                         config.set_span(chevrons[0].span());
                         return Ok(((config, group.clone()), next));
                     }
+                    goes_on = goes_on.or_else(|| next.token_tree().and_then(|(token, _)| result_of(&token)));
                     closing = 0;
                 }
                 _ => closing = 0,
@@ -80,11 +82,24 @@ fn split_chevrons(input: ParseStream<'_>, open: Span) -> syn::Result<(Group, Gro
             inner.push(token);
             rest = next;
         }
+        if let Some(error) = goes_on {
+            return Err(error);
+        }
         Err(syn::Error::new(
             open,
             "these chevrons are not closed\nhelp: write `>>>(…);` after the last value",
         ))
     })
+}
+
+/// What is said of `?` and `.` behind a launch.
+fn result_of(token: &TokenTree) -> Option<syn::Error> {
+    let TokenTree::Punct(punct) = token else { return None };
+    let mark = Some(punct.as_char()).filter(|mark| matches!(mark, '?' | '.'))?;
+    let text = format!(
+        "expected `;`, found `{mark}`\nhelp: a launch gives nothing back: what goes wrong is an error of `run`'s"
+    );
+    Some(syn::Error::new(punct.span(), text))
 }
 
 fn ends_operation(next: Option<TokenTree>) -> bool {
@@ -105,6 +120,11 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     }
     if input.peek(Token![,]) {
         return Err(expected(input, "an argument"));
+    }
+    if input.peek(Token![mut])
+        && let Some((name, _)) = input.cursor().token_tree().and_then(|(_, next)| next.ident())
+    {
+        return Err(helped(&expected(input, "an argument"), &format!("write `&mut {name}`")));
     }
     input.parse().map(|expr| Argument::Scalar(kept(expr)))
 }

@@ -76,7 +76,7 @@ fn header(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> syn::Result<
     }
     let mut error = expected(input, form);
     if similar(&word, ["pipeline"]).is_some() {
-        error = syn::Error::new(error.span(), format!("{error}\nhelp: a similar keyword exists: `pipeline`"));
+        error = helped(&error, "a similar keyword exists: `pipeline`");
     }
     diagnostics.syntax(error);
     if is_named(input) {
@@ -158,13 +158,20 @@ fn at_end_of(whole: &str, error: syn::Error) -> syn::Error {
     }
 }
 
+/// An error with the edit that mends it.
+fn helped(error: &syn::Error, help: &str) -> syn::Error {
+    syn::Error::new(error.span(), format!("{error}\nhelp: {help}"))
+}
+
 /// A name that the user gives to something.
 fn name(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
     let error = expected(input, what);
     input.parse().map_err(|_| match input.call(Ident::parse_any) {
         Ok(keyword) if keyword != "_" => {
             let raw = ["self", "Self", "super", "crate"].iter().all(|word| keyword != word);
-            let help = if raw {
+            let help = if keyword == "mut" && input.peek(Ident::peek_any) {
+                "remove `mut`".to_owned()
+            } else if raw {
                 format!("write `r#{keyword}`, or choose another name")
             } else {
                 "choose another name".to_owned()
@@ -221,8 +228,9 @@ fn expression(input: ParseStream<'_>, what: &str) -> syn::Result<Expr> {
 /// What may stand before the brackets of an argument's shape.
 const MEMORY: [&str; 3] = ["pinned", "mapped", "device"];
 
-impl Parse for Shape {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+impl Shape {
+    /// Parses `[T]` or `[T; k]`; `is_given` says that `run` is given what has this shape.
+    fn parse(input: ParseStream<'_>, is_given: bool) -> syn::Result<Self> {
         if !input.peek(syn::token::Bracket) {
             let mut error = expected(input, "`[T]` or `[T; k]`");
             let fork = input.fork();
@@ -237,13 +245,11 @@ impl Parse for Shape {
                 } else {
                     "before the brackets may stand `pinned`, `mapped` or `device`".to_owned()
                 };
-                error = syn::Error::new(error.span(), format!("{error}\nhelp: {help}"));
+                error = helped(&error, &help);
             } else if let Ok(element) = input.fork().parse::<Type>() {
                 let element = innermost(&element).to_token_stream();
-                let text = format!(
-                    "{error}\nhelp: write `[{element}]`; `run` takes slices, `Vec`s and `PinnedBuf`s of it"
-                );
-                error = syn::Error::new(error.span(), text);
+                let takes = if is_given { "; `run` takes slices, `Vec`s and `PinnedBuf`s of it" } else { "" };
+                error = helped(&error, &format!("write `[{element}]`{takes}"));
             }
             return Err(error);
         }

@@ -1,13 +1,14 @@
 //! Stages and their operations.
 
 use proc_macro2::Ident;
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, ExprLet, ExprPath, Token};
 
 use super::{
     Copy, Fill, If, Invocation, Item, Operation, Record, Repeat, Then, Wait, WaitOf, at_end_of, expected,
-    expression, launch, name, recover, semicolon,
+    expression, helped, launch, name, recover, semicolon,
 };
 use crate::diagnostics::{Diagnostics, similar};
 use crate::groups::kept;
@@ -81,14 +82,23 @@ fn operation(
 ) -> syn::Result<Operation> {
     let operation = if is_copy(input) {
         let keyword = input.call(Ident::parse_any)?;
-        let from = name(input, "the name of what to copy")?;
-        input.parse::<Token![->]>().map_err(|_| expected(input, "`->`"))?;
-        let to = name(input, "the name of where to copy it")?;
+        let from = copied(input)?;
+        if !input.peek(Token![->]) {
+            return Err(arrow(input, &from));
+        }
+        input.parse::<Token![->]>()?;
+        let to = buffer(input, "the name of where to copy it")?;
         Operation::Copy(Copy { keyword, from, to })
     } else if is_followed_by_name(input, "fill") {
         let keyword = input.call(Ident::parse_any)?;
         let buffer = name(input, "the name of a device buffer")?;
-        input.parse::<Token![=]>().map_err(|_| expected(input, "`=`"))?;
+        if !input.peek(Token![=]) {
+            let error = expected(input, "`=`");
+            let fork = input.fork();
+            let value = fork.parse::<Token![,]>().and_then(|_| fork.parse::<Expr>());
+            return Err(value.map_or(error.clone(), |value| helped(&error, &filled(&buffer, &value))));
+        }
+        input.parse::<Token![=]>()?;
         let value = expression(input, "the value of every element")?;
         Operation::Fill(Box::new(Fill { keyword, buffer, value }))
     } else if is_followed_by_name(input, "record") {
@@ -135,6 +145,12 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
         return None;
     }
     let text = word.to_string();
+    let no_operation = |help: String| {
+        syn::Error::new(word.span(), format!("expected an operation, found `{text}`\nhelp: {help}"))
+    };
+    if let Some(help) = meant(&word, &fork) {
+        return Some(no_operation(help));
+    }
     let missing = match text.as_str() {
         "call" => "the path of a routine",
         "host" => "the path of a function",
@@ -144,7 +160,9 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
         _ => "",
     };
     if !missing.is_empty() {
-        return Some(expected(&fork, missing));
+        let error = expected(&fork, missing);
+        let help = fill_call(&fork).filter(|_| text == "fill");
+        return Some(help.map_or(error.clone(), |help| helped(&error, &help)));
     }
     let help = match text.as_str() {
         "for" | "while" | "loop" => "operations are repeated with `repeat n { … }`".to_owned(),
@@ -152,10 +170,96 @@ fn no_operation(input: ParseStream<'_>) -> Option<syn::Error> {
             "write the value where it is used, as an argument of a launch; one for the whole run is a `param`"
                 .to_owned()
         }
+        "unsafe" => "remove it: launches are safe, which `unsafe extern \"CUDA\"` promises".to_owned(),
         "match" => "operations are chosen with `if condition { … } else { … }`".to_owned(),
         _ => format!("a similar keyword exists: `{}`", similar(&text, KEYWORDS)?),
     };
-    Some(syn::Error::new(word.span(), format!("expected an operation, found `{text}`\nhelp: {help}")))
+    Some(no_operation(help))
+}
+
+/// What to write in place of `memcpy x -> y`, `y = x` or `launch kernel<<<…>>>`, of which the first word was read.
+fn meant(word: &Ident, behind: ParseStream<'_>) -> Option<String> {
+    let fork = behind.fork();
+    if fork.parse::<Token![=]>().is_ok() {
+        let from: Ident = fork.parse().ok()?;
+        return fork.peek(Token![;]).then(|| format!("write `copy {from} -> {word}`"));
+    }
+    let from: Ident = fork.parse().ok()?;
+    if fork.peek(Token![->]) {
+        fork.parse::<Token![->]>().ok()?;
+        let to: Ident = fork.parse().ok()?;
+        return Some(format!("write `copy {from} -> {to}`"));
+    }
+    let is_launch = fork.peek(Token![<]) && fork.peek2(Token![<]) && fork.peek3(Token![<]);
+    let is_word = !KEYWORDS.iter().any(|keyword| word == keyword);
+    (is_launch && is_word).then(|| format!("remove `{word}`: a launch begins with the kernel's name"))
+}
+
+/// The name of a buffer, which has no `&` here.
+fn buffer(input: ParseStream<'_>, what: &str) -> syn::Result<Ident> {
+    if !input.peek(Token![&]) {
+        return name(input, what);
+    }
+    let error = expected(input, what);
+    let fork = input.fork();
+    fork.parse::<Token![&]>()?;
+    let mutable = if fork.peek(Token![mut]) { "mut" } else { "" };
+    Err(helped(&error, &format!("remove `&{mutable}`")))
+}
+
+/// `fill(buffer, value)` as it is in the language.
+fn fill_call(input: ParseStream<'_>) -> Option<String> {
+    let fork = input.fork();
+    let parse = |input: ParseStream<'_>| -> syn::Result<String> {
+        let content;
+        syn::parenthesized!(content in input);
+        let buffer = content.parse()?;
+        content.parse::<Token![,]>()?;
+        let value = content.parse()?;
+        Ok(filled(&buffer, &value))
+    };
+    parse(&fork).ok()
+}
+
+fn filled(buffer: &Ident, value: &Expr) -> String {
+    format!("write `fill {buffer} = {}`", value.to_token_stream())
+}
+
+/// What to copy; where it is written as a call, as that in the language.
+fn copied(input: ParseStream<'_>) -> syn::Result<Ident> {
+    let error = expected(input, "the name of what to copy");
+    if !input.peek(syn::token::Paren) {
+        return buffer(input, "the name of what to copy");
+    }
+    let content;
+    syn::parenthesized!(content in input);
+    let both = |content: ParseStream<'_>| -> syn::Result<(Ident, Ident)> {
+        let from = content.parse()?;
+        if content.parse::<Option<Token![,]>>()?.is_none() {
+            content.parse::<Token![->]>()?;
+        }
+        Ok((from, content.parse()?))
+    };
+    let found = both(&content);
+    content.parse::<proc_macro2::TokenStream>()?;
+    Err(found
+        .map_or_else(|_| error.clone(), |(from, to)| helped(&error, &format!("write `copy {from} -> {to}`"))))
+}
+
+/// Something else stands where the arrow of a copy should be.
+fn arrow(input: ParseStream<'_>, from: &Ident) -> syn::Error {
+    let error = expected(input, "`->`");
+    let fork = input.fork();
+    let is_reversed = fork.peek(Token![<-]);
+    let is_one = fork.parse::<Token![<-]>().is_ok()
+        || fork.parse::<Token![=>]>().is_ok()
+        || fork.parse::<Token![,]>().is_ok()
+        || fork.parse::<Ident>().is_ok_and(|word| word == "to" || word == "into");
+    match fork.parse::<Ident>() {
+        Ok(to) if is_one && is_reversed => helped(&error, &format!("write `copy {to} -> {from}`")),
+        Ok(to) if is_one => helped(&error, &format!("write `copy {from} -> {to}`")),
+        _ => error,
+    }
 }
 
 /// `if condition { … } else { … }`

@@ -10,6 +10,7 @@ use crate::kernels::attributes::Instantiate;
 use crate::kernels::branches::each_way;
 use crate::kernels::error;
 use crate::kernels::layout::{Known, Resolved, resolve};
+use crate::kernels::mentions::Made;
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::prototype::{self, Linkage, Prototype};
 use crate::kernels::source::Cuda;
@@ -82,6 +83,18 @@ impl Cuda {
         if let Some(similar) = similar(&name, names.iter().copied()) {
             let help = format!("a kernel with a similar name exists: `{similar}`");
             return error(&kernel.name, "TW0402", &what, &[], Some(help));
+        }
+        let of_this = |made: &&Made| made.words.contains(&name);
+        let made = &self.declarations.made;
+        if let Some(made) = made.iter().find(of_this).or(made.first()) {
+            let by = &made.by;
+            let note = format!(
+                "{}: `{by}(…)` may make it, and what a macro with parameters makes is not read",
+                self.place(made.file, made.line)
+            );
+            let help =
+                format!("declare it in the source, before that: `extern \"C\" __global__ void {name}(…);`");
+            return error(&kernel.name, "TW0402", &what, &[note], Some(help));
         }
         let note = if names.is_empty() {
             "it has no `extern \"C\" __global__` function".to_owned()
