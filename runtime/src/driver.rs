@@ -29,6 +29,11 @@ impl DevicePtr {
         Self(self.0 + bytes as u64)
     }
 
+    /// The addresses of `bytes` bytes from here on.
+    pub(crate) fn range(self, bytes: usize) -> Range<u64> {
+        self.0..self.0.saturating_add(bytes as u64)
+    }
+
     /// Whether a `T` may begin here.
     pub(crate) fn is_aligned<T>(self) -> bool {
         self.0.is_multiple_of(align_of::<T>() as u64)

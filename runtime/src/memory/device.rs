@@ -44,7 +44,7 @@ impl Drop for DeviceMemory {
         let ptr = self.ptr;
         if let Some(keep) = self.lent.take() {
             // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
-            let memory = ptr.0..ptr.0.saturating_add(self.bytes.max(1) as u64);
+            let memory = ptr.range(self.bytes.max(1));
             return release(&self.device, move |driver| {
                 // A graph that has it is not launched again, though the next allocation be at this address.
                 driver.note_gone(memory);

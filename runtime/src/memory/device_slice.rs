@@ -147,7 +147,7 @@ impl DeviceCore {
             return Err(ErrorKind::DeviceBufLength { len, slice: elements }.into());
         }
         let bytes = len * size_of::<T>();
-        let addresses = address..address + bytes as u64;
+        let addresses = DevicePtr(address).range(bytes);
         if direction == Direction::Out {
             self.failure(&addresses).map_or(Ok(()), Err)?;
         }

@@ -407,8 +407,7 @@ impl PinnedCore {
 
     /// All of its bytes, by address.
     fn addresses(&self) -> Range<u64> {
-        let DevicePtr(start) = self.device_ptr();
-        start..start + self.bytes as u64
+        self.device_ptr().range(self.bytes)
     }
 
     /// Where the device sees it: under unified addressing, where the host does.
@@ -490,10 +489,10 @@ impl Drop for PinnedCore {
 /// # Errors
 /// One of them still uses it: it must stay.
 fn disown(ptr: NonNull<u8>, bytes: usize, others: &mut Vec<Device>) -> DriverResult<()> {
-    let start = ptr.addr().get() as u64;
+    let addresses = DevicePtr(ptr.addr().get() as u64).range(bytes);
     while let Some(other) = others.last() {
         other.driver().disown(ptr)?;
-        other.driver().note_gone(start..start + bytes as u64);
+        other.driver().note_gone(addresses.clone());
         others.pop();
     }
     Ok(())

@@ -123,8 +123,8 @@ impl HostPart {
             device.check_stream("PinnedBuf", core.device())?;
         }
         check(&**core, "PinnedBuf")?;
-        let start = self.range.device_ptr().0;
-        Ok(Used { memory: Arc::clone(core) as _, bytes: start..start + self.range.bytes() as u64, write })
+        let bytes = self.range.device_ptr().range(self.range.bytes());
+        Ok(Used { memory: Arc::clone(core) as _, bytes, write })
     }
 }
 
@@ -134,7 +134,7 @@ impl DevicePart {
     }
 
     pub(super) fn used<T>(&self, device: &Device, write: bool) -> Result<Used> {
-        used(device, self.ptr.0..self.ptr.0 + self.bytes::<T>() as u64, write)
+        used(device, self.ptr.range(self.bytes::<T>()), write)
     }
 }
 

@@ -104,8 +104,7 @@ impl Registry {
 
     /// Memory that operations may use; its number. What is pending on memory that it has bytes in common with is pending on it, too.
     pub(crate) fn add_memory(&self, start: DevicePtr, bytes: usize, memory: &Arc<dyn Memory>) -> u64 {
-        let DevicePtr(start) = start;
-        let bytes = start..start.saturating_add(bytes as u64);
+        let bytes = start.range(bytes);
         let mut all = locked(&self.memory);
         let number = all.add(bytes.clone(), Arc::downgrade(memory));
         self.overlap.store(all.overlap(), Ordering::Release);
