@@ -70,8 +70,8 @@ macro_rules! __thalweg_register {
 
 /// Compiles every kernel of a crate for an architecture, `sm_80`, in a unit test of that crate. It needs NVRTC, and no GPU.
 ///
-/// What is between the braces of a `.cu` is compiled when a pipeline is built on a GPU; on a machine without one, this finds what
-/// is wrong there. Take the oldest GPU that the program is for.
+/// The bodies in a `.cu` are compiled when a pipeline is built on a GPU. This finds their errors on a machine
+/// without one. Name the oldest GPU that the program supports.
 ///
 /// ```
 /// # use thalweg::prelude::*;
@@ -84,8 +84,8 @@ macro_rules! __thalweg_register {
 /// }
 /// ```
 ///
-/// The kernels are those that `#[kernels]` declares in the crate that is compiled for the test: a library's in its unit tests,
-/// a file's of `tests/` in that file. PTX, cubins and fatbins are compiled already.
+/// It compiles the kernels that `#[kernels]` declares in the crate that is compiled for the test: a library's
+/// in its unit tests, those of a file in `tests/` in that file. PTX, cubins and fatbins are compiled already.
 ///
 /// # Errors
 /// NVRTC is not there ([`NoNvrtc`], which names its package), a source does not compile ([`Compile`]) or lacks a kernel that is

@@ -108,7 +108,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
             assert_forked(b.to_vec());
             assert_forked(p.wait());
             assert!(p.is_empty(), "page-locked memory need not be there");
-            // Nor is another device any better: the threads of this crate are not there.
+            // Another device fails as well, since the threads of this crate are not there.
             let other = Device::simulated(Spec::default());
             assert_forked(Next::new(&other));
             let message = Next::new(&other).err().unwrap().to_string();
@@ -116,7 +116,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
             drop((s, b, p, next, other, device));
         });
 
-        // Here nothing has changed.
+        // Nothing has changed in the parent.
         let (stream, buffer) = (stream.unwrap(), buffer.unwrap());
         stream.synchronize().unwrap();
         assert_eq!(buffer.to_vec().unwrap(), [3.0; 500]);
@@ -151,7 +151,7 @@ fn a_child_has_no_sessions_and_no_jobs() {
             assert_forked(pusher.push(&[1.0]));
             assert_forked(puller.pull(&mut [1.0]));
             assert_forked(job.take().unwrap().wait());
-            // Of this process's own there may be.
+            // The child can have jobs of its own.
             assert_eq!(thalweg::spawn(|| Ok(3)).unwrap().wait().unwrap(), 3);
             let mut job = std::pin::pin!(thalweg::spawn(|| Ok(4)).unwrap());
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -175,7 +175,7 @@ fn a_child_that_opens_the_first_device_is_as_good_as_any() {
             let (x, mut y) = (numbers(500), vec![0.0; 500]);
             Next::new(&Device::simulated(Spec::default())).unwrap().run(&x, &mut y).unwrap();
             assert!(x.iter().zip(&y).all(|(x, y)| *y == x + 1.0));
-            // And its own child is not.
+            // A child of the child is refused.
             let device = Device::simulated(Spec::default());
             in_a_child(|| assert_forked(Next::new(&device)));
         });

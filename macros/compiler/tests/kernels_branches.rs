@@ -1,4 +1,5 @@
-//! `#[kernels]`: types that a source defines in several ways, one for each branch of an `#if`, and types of which nobody tells.
+//! `#[kernels]`: types that a source defines in several ways, one for each branch of an `#if`, and types that
+//! nothing defines.
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "common/declared.rs"]
@@ -157,7 +158,7 @@ fn a_type_that_nobody_defines_is_an_error() {
          help: include the file that does, or name the file that includes this one in `#[kernels(…)]`";
     assert_declared("safe fn k(x: &[f32]);", kernel, &[expected]);
     assert_declared("safe fn k(x: &[Real]);", kernel, &[&expected.replace("&[f32]", "&[Real]")]);
-    // What only a header outside of the crate, an option or a macro may define is left alone.
+    // A name that a header outside of the crate, an option or a macro may define is not reported.
     for before in [
         "#include <elsewhere.h>\n",
         "#include CONFIGURED\n",

@@ -183,7 +183,7 @@ fn members_of_templates_are_seen_through() {
         ("&mut [[f64; 4]]", "float", false),
         ("&mut [f32]", "float", false),
         ("&mut [[f32; 4]]", "int", false),
-        // Which one plain text does not tell.
+        // Plain text does not tell which one is meant.
         ("&mut [f32]", "real", true),
         ("&mut [[f64; 4]]", "real", true),
     ] {

@@ -82,7 +82,7 @@ impl Key {
     }
 }
 
-/// The folder that others cannot write into, if there is one: for what is measured again where there is none.
+/// The folder, if nobody else may write into it. Without one, the caller measures again.
 pub(crate) fn own_folder() -> Option<PathBuf> {
     owned::folder(&folder()?).ok().flatten()
 }
@@ -103,10 +103,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// None where nothing is to be kept, or can be.
+    /// `None` if nothing is to be kept, or nothing can be kept.
     ///
     /// # Errors
-    /// Others than this process's user may write into the folder.
+    /// Users other than this process's may write into the folder.
     pub(super) fn get() -> Result<Option<Self>> {
         match folder() {
             Some(folder) => Self::at(&folder),

@@ -60,11 +60,11 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Gives memory back, elsewhere if this thread may not: where a function of a stream's runs, freeing would wait for what waits for
-/// the function. In a forked process, not at all.
+/// Gives memory back. Where a function of a stream runs, another thread does so, since freeing would wait for
+/// the stream, which waits for the function. In a forked process the memory is not given back.
 pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
     if fork::is_child() {
-        // What it has is the other process's, which still uses it.
+        // The memory belongs to the other process, which still uses it.
         return std::mem::forget(free);
     }
     if device.driver().may_wait().is_ok() {

@@ -14,8 +14,8 @@ use crate::part::part;
 use crate::streams::Held;
 
 impl<T: Pod> DeviceBuf<T> {
-    /// A part of it to read, as a range of elements: an argument of a run, a [stream](crate::streams) or a launch by hand, wherever all of it
-    /// is.
+    /// A part of it to read, as a range of elements. Runs, [streams](crate::streams) and launches by hand
+    /// accept the part wherever they accept the whole buffer.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -75,7 +75,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// A copy of it, as [`DeviceBuf::to_vec`].
     ///
     /// # Errors
-    /// As that; and it is no part of a `DeviceBuf` but a run's own memory ([`ErrorKind::OfARun`]).
+    /// As [`DeviceBuf::to_vec`]; and the slice is memory of a run, not part of a `DeviceBuf`
+    /// ([`ErrorKind::OfARun`]).
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
         self.copy_to_slice(&mut data)?;
@@ -114,7 +115,7 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     }
 }
 
-/// Whose memory a part is.
+/// The allocation that a part belongs to.
 pub(super) fn owner(owner: Option<&Arc<DeviceCore>>) -> Result<&Arc<DeviceCore>> {
     owner.ok_or_else(|| ErrorKind::OfARun.into())
 }
@@ -126,8 +127,8 @@ impl DeviceCore {
     /// There are not as many on both sides; as [`DeviceBuf::to_vec`].
     ///
     /// # Safety
-    /// At `address` are `len` of its elements. `data` points to as many as it says, valid for reads, and for writes on the way out,
-    /// where nothing else accesses them.
+    /// `len` of its elements begin at `address`. `data` points to as many elements as it says, which are
+    /// valid for reads. On the way out they are valid for writes, and nothing else accesses them.
     pub(super) unsafe fn copy<T: Pod>(
         self: &Arc<Self>,
         address: u64,
@@ -138,7 +139,7 @@ impl DeviceCore {
         if fork::is_child() {
             return Err(ErrorKind::Forked.into());
         }
-        // Whoever launches a graph meanwhile is refused.
+        // A graph that is launched meanwhile is refused.
         let _held = Held::new(Arc::clone(self) as _);
         if self.is_poisoned() || !self.settled(direction == Direction::In) {
             return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());

@@ -157,7 +157,7 @@ mod tests {
         drop(part);
         let part = DeviceOutput::source(buffer.slice_mut(..2).expect("a part")).expect("of a buffer");
         assert_eq!((part.ptr, part.bytes, part.len, part.writable), (start, 4, 2, true));
-        // What a run hands out is none of an argument of another run.
+        // Memory that a run hands out is no argument of another run.
         let of_a_run = DeviceSlice::<u16>::new(DevicePtr(256), 2);
         assert!(matches!(of_a_run.to_vec().unwrap_err().kind(), ErrorKind::OfARun));
         let refused = DeviceInput::source(of_a_run).err().expect("it is no buffer's");

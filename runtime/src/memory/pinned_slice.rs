@@ -165,12 +165,12 @@ impl PinnedRange {
         self.bytes
     }
 
-    /// Why some of it may not be what a stream's operation was to write.
+    /// The error because of which some of it may not hold what a stream's operation was to write.
     pub(crate) fn failure(&self) -> Option<Error> {
         self.core.uses().failure(&self.device_ptr().range(self.bytes))
     }
 
-    /// A run has written its first bytes.
+    /// Notes that a run has written its first bytes.
     pub(crate) fn is_written_anew(&self, bytes: usize) {
         self.core.uses().are_written_anew(&self.device_ptr().range(bytes.min(self.bytes)));
     }

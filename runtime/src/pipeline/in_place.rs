@@ -26,7 +26,7 @@ pub(super) struct InPlace {
     /// In elements.
     pub(super) len: usize,
     pub(super) writable: bool,
-    /// Whether the run needs what it holds.
+    /// Whether the run needs the data in it.
     reads: bool,
 }
 
@@ -54,12 +54,13 @@ impl InPlace {
         }
     }
 
-    /// The same, of which the run does not need what it holds.
+    /// The same argument, whose data the run does not need.
     pub(super) fn unread(self) -> Self {
         Self { reads: false, ..self }
     }
 
-    /// Why some of what the run needs of it is not what a stream's operation was to write.
+    /// The error because of which some of the data that the run needs may not be what a stream's operation
+    /// was to write.
     pub(super) fn failure(&self) -> Option<Error> {
         let failure = match &self.core {
             Core::Device(core, _) => core.failure(&self.ptr().range(self.range.1)),
@@ -68,7 +69,7 @@ impl InPlace {
         failure.filter(|_| self.reads)
     }
 
-    /// The run has written its first bytes.
+    /// Notes that the run has written its first bytes.
     pub(super) fn is_written_anew(&self, bytes: usize) {
         match &self.core {
             Core::Device(core, _) => core.is_written_anew(&self.ptr().range(bytes.min(self.range.1))),

@@ -114,7 +114,7 @@ impl Machine {
         Ok(())
     }
 
-    /// So many chains for a launch on a stream: those of the launches before, and new ones.
+    /// This many chains for a launch on a stream: those of earlier launches, and new ones.
     fn chains(
         &mut self,
         call: &'static str,

@@ -8,7 +8,7 @@ use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::waiting::everywhere;
 
-/// What makes a function return an error, or panic.
+/// The values that make a function return an error, and panic.
 const BAD: f32 = -1.0;
 const WORSE: f32 = -2.0;
 
@@ -83,15 +83,16 @@ fn a_pull_has_the_error() {
     });
 }
 
-/// Several are under way, of which another order may carry out a later one first: then what comes before it is not there. Nor is
-/// it needed that a chunk be full.
+/// Several chunks are under way. Another order may carry out a later one first, so that earlier results are
+/// missing. A chunk need not be full.
 #[test]
 fn what_is_complete_can_be_pulled() {
     everywhere(|device, graph| {
         for (good, value, said) in CASES {
             let mut pipeline = built_in_mode!(Checked, device, graph);
             let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
-            // As many as there are slots for: whoever pushes more puts results aside, and may be told then.
+            // It pushes as many chunks as there are slots. A caller that pushes more puts results aside, and
+            // may get the error there.
             let good = good.min(1);
             session.push(&[1.0; 4][..4 * good]).unwrap();
             session.push(&[value; 3]).unwrap();
@@ -144,7 +145,7 @@ fn two_threads_have_the_error() {
     });
 }
 
-/// A callback holds no result back. The run ends, though nobody pushes anything.
+/// A callback holds no result back. The run ends although nothing is pushed.
 #[test]
 fn a_callback_ends_the_run() {
     everywhere(|device, graph| {
@@ -165,7 +166,7 @@ fn a_callback_ends_the_run() {
     });
 }
 
-/// Likewise where threads fill and empty the slots, and what is to come depends on what has come.
+/// The run also ends where threads fill and empty the slots, and the next input depends on earlier results.
 #[test]
 fn channels_in_a_loop() {
     everywhere(|device, graph| {

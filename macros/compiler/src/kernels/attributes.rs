@@ -178,7 +178,7 @@ fn cluster(path: &Path, inside: TokenStream) -> Result<Cluster, syn::Error> {
     Ok(Cluster { at: inside, blocks: cluster })
 }
 
-/// What the attributes of a parameter say.
+/// The meaning of a parameter's attributes.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) symbol: Option<Symbol>,

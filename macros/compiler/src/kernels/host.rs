@@ -1,4 +1,4 @@
-//! What a source has for the host: NVRTC compiles code for the device only.
+//! The code for the host in a source, which NVRTC refuses because it compiles code for the device only.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::unit::Unit;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostCode {
     pub(super) what: What,
-    /// Which of the unit's files it is in.
+    /// The index of its file in the unit.
     pub(super) file: usize,
-    /// From 1.
+    /// The line, from 1.
     pub(super) line: usize,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum What {
 /// The functions and launches that NVRTC is sure to refuse, in order. `unmarked` says that it refuses a function without
 /// `__device__`.
 ///
-/// What an `#if` may leave out, a macro may make, or a class has for members is left to NVRTC.
+/// Code that an `#if` may leave out, code that a macro may make, and members of classes are left to NVRTC.
 pub(super) fn host_code(unit: &Unit, unmarked: bool) -> Vec<HostCode> {
     let mut found = Vec::new();
     let marked = marked(&unit.tokens);
@@ -84,7 +84,7 @@ fn is_scope(head: &[Token]) -> bool {
     is_linkage || (has(head, "namespace") && !head.iter().any(|token| token.is('(') || token.is('=')))
 }
 
-/// The names of functions that some declaration says are the device's: their others need not.
+/// The names of functions that some declaration marks as the device's. Their other declarations need no mark.
 fn marked(tokens: &[Token]) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for declaration in tokens.split(|token| token.is(';') || token.is('{') || token.is('}')) {
@@ -192,7 +192,7 @@ fn is_keyword(word: &str) -> bool {
         || is_specifier(word)
 }
 
-/// Where a mark is that is in no template's arguments.
+/// The position of the first such mark outside of a template's arguments.
 fn first_outside(tokens: &[Token], mark: char) -> Option<usize> {
     let mut depth = 0_usize;
     tokens.iter().position(|token| {

@@ -5,11 +5,11 @@ use thalweg_compiler::kernels::{Files, expand};
 use crate::declared::{dense, errors_and_rest, tokens};
 use crate::mutation::{LARGER, LOOSER};
 
-/// What became of a declaration.
+/// The result for a declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Accepted,
-    /// With the first error.
+    /// The text is that of the first error.
     Refused(String),
 }
 
@@ -28,7 +28,7 @@ pub fn verdict(declaration: &str, path: &str, files: &dyn Files) -> Verdict {
     }
 }
 
-/// What rustc says of the layouts that an expansion has it compare.
+/// The error of rustc for the layouts that an expansion has it compare.
 fn refused_by_rustc(expanded: &str) -> Option<String> {
     for call in expanded.replace("same_layout_as_one::<", "same_layout::<").split("same_layout::<").skip(1) {
         let (ty, rest) = call.split_once(">(")?;

@@ -348,7 +348,7 @@ struct Types<'a> {
     all: &'a [&'a Resolved],
 }
 
-/// What is to be said of the branches of an `#if`.
+/// The notes about the branches of an `#if`.
 #[derive(Default)]
 struct Said {
     note: Option<String>,
