@@ -1,4 +1,5 @@
-//! The declaration that is right for a kernel, found without the code under test but for its reader of prototypes.
+//! The declaration that is right for a kernel, found without the code under test but for its reader of
+//! prototypes.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -11,7 +11,8 @@ use crate::acceptance::{Verdict, verdict};
 use crate::declaration::{Names, names, right};
 use crate::mutation::mutations;
 
-/// The files of a folder, found by their path or else by their name: where a build looks for headers is not known.
+/// The files of a folder, found by their path or else by their name: where a build looks for headers is not
+/// known.
 struct Folder<'a> {
     /// The folder of the source.
     folder: PathBuf,

@@ -1,7 +1,8 @@
-//! `#[kernels]`: right declarations are taken and wrong ones are not, tried on every edit of many declarations.
+//! `#[kernels]`: right declarations are taken and wrong ones are not, tried on every edit of many
+//! declarations.
 //!
-//! `THALWEG_KERNELS=folder cargo test -p thalweg-compiler --test kernels_mutations -- --ignored --nocapture` tries the kernels
-//! of a folder.
+//! `THALWEG_KERNELS=folder cargo test -p thalweg-compiler --test kernels_mutations -- --ignored --nocapture`
+//! tries the kernels of a folder.
 
 mod acceptance;
 mod declaration;
