@@ -312,13 +312,16 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// `ptr` was registered, is not unregistered yet, and no enqueued work uses it.
     unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()>;
-    /// Lets copies of this device reach pinned memory of another one of its kind. A GPU's is portable: nothing is to be done.
+    /// Lets copies of this device reach pinned memory of another one of its kind. A GPU's is portable:
+    /// nothing is to be done.
     /// # Safety
-    /// The memory is pinned memory of the other device's, at least one byte, and stays until this device has disowned it.
+    /// The memory is pinned memory of the other device's, at least one byte, and stays until this device has
+    /// disowned it.
     unsafe fn adopt(&self, _ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
         Ok(())
     }
-    /// The adopted memory is about to be freed, or unregistered. Refused where enqueued work uses it: then it must stay.
+    /// The adopted memory is about to be freed, or unregistered. Refused where enqueued work uses it: then it
+    /// must stay.
     fn disown(&self, _ptr: NonNull<u8>) -> DriverResult<()> {
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Whether this process was forked from one that had opened a device.
 //!
-//! A forked process has the memory of the other one and nothing else: the threads of this crate stay there, with whatever they
-//! have locked, and so does the state of CUDA's driver. So in a child [every device](driver) refuses every
-//! call, drops release nothing, and no call waits for a thread that does not exist. A process that is forked
-//! before the first device was opened is not such a child and can use devices.
+//! A forked process has the memory of the other one and nothing else: the threads of this crate stay there,
+//! with whatever they have locked, and so does the state of CUDA's driver. So in a child [every
+//! device](driver) refuses every call, drops release nothing, and no call waits for a thread that does not
+//! exist. A process that is forked before the first device was opened is not such a child and can use
+//! devices.
 
 mod driver;
 
@@ -27,7 +28,8 @@ pub(crate) fn is_home() {
     HOME.get_or_init(Home::new);
 }
 
-/// Whether a process that had opened a device was forked, and this is the child. It is asked before each call of a device.
+/// Whether a process that had opened a device was forked, and this is the child. It is asked before each call
+/// of a device.
 #[inline]
 pub(crate) fn is_child() -> bool {
     HOME.get().is_some_and(Home::is_elsewhere)
@@ -78,7 +80,8 @@ fn page() -> Option<&'static std::sync::atomic::AtomicU8> {
         let _ = unsafe { munmap(page, BYTES) };
         return None;
     }
-    // SAFETY: the mapping is never unmapped from here on, is readable and writable, and is accessed atomically only.
+    // SAFETY: the mapping is never unmapped from here on, is readable and writable, and is accessed
+    // atomically only.
     let byte = unsafe { AtomicU8::from_ptr(page.cast()) };
     byte.store(1, Ordering::Relaxed);
     Some(byte)

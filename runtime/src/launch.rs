@@ -42,7 +42,8 @@ pub struct DeviceSlice<'r, T> {
 }
 
 /// A chunk of a device buffer that a launch or a routine reads and writes: what `&mut name` becomes in a pipeline. By hand, the part
-/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives, which is an argument wherever the buffer is.
+/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives, which is an argument
+/// wherever the buffer is.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'r, T> {
     view: ViewMut<T>,

@@ -126,8 +126,8 @@ pub(crate) fn take() -> Option<Unwritten> {
 /// `accesses` is all the memory that it may touch, including `promises`.
 ///
 /// # Safety
-/// On the simulated device only: the body is called while it executes the launch that all of them were made for. `body` may
-/// be called more than once, and stays within `accesses`.
+/// On the simulated device only: the body is called while it executes the launch that all of them were made
+/// for. `body` may be called more than once, and stays within `accesses`.
 #[doc(hidden)]
 pub unsafe fn whole_body(
     grid: Grid,
@@ -214,8 +214,8 @@ unsafe fn call(promises: &[Promise], written: &[Access], body: &impl Fn()) -> Ve
 /// # Safety
 /// As [`whole_body`], and no other slice of the memory is in use.
 unsafe fn bytes<'a>(access: Access) -> &'a mut [u8] {
-    // SAFETY: the caller's promise: the access is one of a launch that the simulated device executes, and was checked to lie in
-    // one live, initialised allocation when it was enqueued.
+    // SAFETY: the caller's promise: the access is one of a launch that the simulated device executes, and was
+    // checked to lie in one live, initialised allocation when it was enqueued.
     unsafe { std::slice::from_raw_parts_mut(access.ptr.host(), access.bytes) }
 }
 

@@ -17,7 +17,8 @@ stream_pipeline! {
     }
 }
 
-/// Takes `n` numbers from the first device to the host and on to the second one, by streams and by a pipeline.
+/// Takes `n` numbers from the first device to the host and on to the second one, by streams and by a
+/// pipeline.
 pub fn check_data_go_from_one_to_the_other([one, other]: [&Device; 2], n: usize) {
     let (first, second) = (Stream::new(one).expect("a stream"), Stream::new(other).expect("a stream"));
     let mut x = DeviceBuf::<f32>::zeroed(one, n).expect("memory");

@@ -1,5 +1,5 @@
-//! A process that is forked after it has opened a device: the child is refused everything, waits for nothing, and gives nothing
-//! back that the other one has.
+//! A process that is forked after it has opened a device. Every call of the child is refused, the child waits
+//! for nothing, and it releases nothing that the parent has.
 #![cfg(target_os = "linux")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,8 +54,8 @@ fn alone(test: &str, body: fn()) {
 
 /// Does something in a forked process, which is to end before long and well.
 fn in_a_child(work: impl FnOnce()) {
-    // SAFETY: the child does `work`, which is what is tested, and ends without returning. What it needs of the C library, memory and
-    // standard error, glibc has ready in a child.
+    // SAFETY: the child does `work`, which is what is tested, and ends without returning. What it needs of
+    // the C library, memory and standard error, glibc has ready in a child.
     let child = unsafe { fork() };
     assert!(child >= 0, "no process");
     if child == 0 {
@@ -167,7 +167,7 @@ fn a_child_has_no_sessions_and_no_jobs() {
     });
 }
 
-/// As long as there is no device, nothing is lost.
+/// A child that is forked before the first device can use devices.
 #[test]
 fn a_child_that_opens_the_first_device_is_as_good_as_any() {
     alone("a_child_that_opens_the_first_device_is_as_good_as_any", || {

@@ -3,8 +3,9 @@
 //! A file holds what one [`Key`] stands for, and says so: its beginning, the key, the lengths of what is in it and a hash
 //! of it all must agree, or it is as if it were not there. It is written under another name and renamed, so that processes
 //! that do the same at the same time replace each other's files with equal ones. Nothing that goes wrong here is an
-//! error, since the kernel can be compiled; but a folder where others may write is, since they would decide what the GPU runs. A hash says
-//! that a file is whole, not who wrote it. [`owned`](super::owned) looks at that.
+//! error, since the kernel can be compiled. But a folder that others can write into is an error, since they
+//! would decide what the GPU runs: a hash shows that a file is whole, not who wrote it.
+//! [`owned`](super::owned) checks the folder.
 
 use std::env;
 use std::ffi::OsStr;

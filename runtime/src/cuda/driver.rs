@@ -61,8 +61,8 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Makes the context current, other than for a job: another thread's call may have the driver to itself until the device has
-    /// nothing to do, and the job's stream waits for the job.
+    /// Makes the context current, other than for a job: another thread's call may have the driver to itself
+    /// until the device has nothing to do, and the job's stream waits for the job.
     #[inline]
     fn enter(&self) -> DriverResult<&'static Api> {
         HostFunctions::may_call("cuCtxSetCurrent")?;

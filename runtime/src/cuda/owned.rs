@@ -1,4 +1,4 @@
-//! Folders that are the user's own: what is read there is what this user has written.
+//! Folders that are the user's own, so that only this user has written the files in them.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
@@ -90,7 +90,7 @@ mod rights {
     }
 }
 
-/// Elsewhere the user's profile is the user's own.
+/// On other systems nothing is checked, since the folder is in the user's own profile.
 #[cfg(not(unix))]
 mod rights {
     use std::fs::Metadata;
@@ -177,7 +177,7 @@ mod tests {
         set_mode(&temporary, 0o777);
         let said = said(&path);
         assert!(said.contains(&format!("since `{}` has mode 777", temporary.display())), "{said}");
-        // As `/tmp` is.
+        // The folder is sticky, as `/tmp` is.
         set_mode(&temporary, 0o1777);
         assert!(folder(&path).expect("our own").is_some());
         // A group may write into a folder above, such as a project's.

@@ -693,8 +693,8 @@ pub enum ErrorKind {
         /// The argument.
         host: &'static str,
     },
-    /// A buffer, or a loaded kernel, of another device than the pipeline's. Page-locked memory that is copied may be another GPU's, or
-    /// another simulated device's.
+    /// A buffer, or a loaded kernel, of another device than the pipeline's. Page-locked memory that is only
+    /// copied may belong to another GPU, or to another simulated device.
     #[error("`{host}` belongs to {its}, but the pipeline to {own}")]
     OtherDevice {
         /// The argument, or the kernel.

@@ -83,7 +83,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         let from = (data.as_ptr().cast_mut(), data.len());
-        // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and is only read.
+        // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and
+        // is only read.
         unsafe { self.core.copy(self.core.ptr().0, self.len, from, Direction::In) }
     }
 
@@ -93,7 +94,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// As [`copy_from_slice`](Self::copy_from_slice).
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
         let to = (data.as_mut_ptr(), data.len());
-        // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed mutably.
+        // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed
+        // mutably.
         unsafe { self.core.copy(self.core.ptr().0, self.len, to, Direction::Out) }
     }
 

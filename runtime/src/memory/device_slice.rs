@@ -1,4 +1,5 @@
-//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied like the whole.
+//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied
+//! like the whole.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -39,8 +40,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until then, with
-    /// [`ErrorKind::HeldByRun`].
+    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until
+    /// then, with [`ErrorKind::HeldByRun`].
     ///
     /// # Errors
     /// [`ErrorKind::Range`]: it is not within the buffer.
@@ -50,7 +51,8 @@ impl<T: Pod> DeviceBuf<T> {
         Ok(DeviceSlice::of(Some(self.core()), ptr, len))
     }
 
-    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it, for two runs at once, say.
+    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it,
+    /// for two runs at once, say.
     ///
     /// Parts that overlap cannot be had:
     ///
@@ -106,11 +108,12 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// Copies `data` to it. After an error it may hold some of that.
     ///
     /// # Errors
-    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory ([`ErrorKind::OfARun`]).
+    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory
+    /// ([`ErrorKind::OfARun`]).
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         let from = (data.as_ptr().cast_mut(), data.len());
-        // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many elements as it says, and is only
-        // read.
+        // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many
+        // elements as it says, and is only read.
         unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
     }
 }
@@ -156,8 +159,9 @@ impl DeviceCore {
             return Ok(());
         }
         self.transfer(|transfer| {
-            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says the caller; `T: Pod` accepts
-            // whatever it gets. The memory is kept if the stream cannot be waited for.
+            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says
+            // the caller; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
+            // waited for.
             unsafe { transfer.staged(DevicePtr(address), data.cast(), bytes, direction) }
         })?;
         if direction == Direction::In {

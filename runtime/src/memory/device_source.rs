@@ -12,7 +12,8 @@ use crate::error::Result;
 use crate::launch::{DeviceSlice, DeviceSliceMut};
 use crate::streams::Held;
 
-/// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`, or a part of one, `buffer.slice(range)?`.
+/// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`, or a part of one,
+/// `buffer.slice(range)?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}`, but this argument is declared `device`",
     label = "expected `&DeviceBuf<{T}>`",
@@ -24,7 +25,8 @@ pub trait DeviceInput<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> Result<DeviceSource<'a>>;
 }
 
-/// Data on the device that a pipeline reads and writes in place: `&mut DeviceBuf<T>`, or a part of one, `buffer.slice_mut(range)?`.
+/// Data on the device that a pipeline reads and writes in place: `&mut DeviceBuf<T>`, or a part of one,
+/// `buffer.slice_mut(range)?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
@@ -36,7 +38,8 @@ pub trait DeviceInOut<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> Result<DeviceSource<'a>>;
 }
 
-/// Data on the device that a pipeline writes in place: `&mut DeviceBuf<T>`, or a part of one, as long as the result.
+/// Data on the device that a pipeline writes in place: `&mut DeviceBuf<T>`, or a part of one, as long as the
+/// result.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",

@@ -108,8 +108,9 @@ impl<T: Pod> PinnedBuf<T> {
     /// The `Vec` that was [registered](Self::register), once no operation uses it any more. The buffer is lost after an error.
     ///
     /// # Errors
-    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); a stream's operation that
-    /// was to write it has failed, with the error of that one, as of [`wait`](Self::wait); it is [`ErrorKind::Poisoned`].
+    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph)
+    /// ([`ErrorKind::NotAVec`]); a stream's operation that was to write it has failed (with its error, as for
+    /// [`wait`](Self::wait)); it is [`ErrorKind::Poisoned`].
     pub fn into_vec(self) -> Result<Vec<T>> {
         if self.core.is_elsewhere() {
             return Err(ErrorKind::Forked.into());
@@ -382,7 +383,8 @@ impl PinnedCore {
         &self.device
     }
 
-    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked memory is portable.
+    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked
+    /// memory is portable.
     ///
     /// # Errors
     /// The other device, a simulated one, is lost.
@@ -396,7 +398,8 @@ impl PinnedCore {
         // Nothing of the user's runs under the lock.
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|other| other.same(device)) {
-            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before it is freed, or else it stays.
+            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before
+            // it is freed, or else it stays.
             unsafe { device.driver().adopt(self.ptr, self.bytes) }?;
             others.push(device.clone());
         }

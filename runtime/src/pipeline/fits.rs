@@ -50,7 +50,8 @@ const fn bytes(chunk: usize, buffers: &[Size]) -> usize {
     bytes
 }
 
-/// The largest chunk, of fewer items than `too_large`, whose slot has no more bytes than this; 0 if there is none.
+/// The largest chunk, of fewer items than `too_large`, whose slot has no more bytes than this; 0 if there is
+/// none.
 const fn chunk_that_fits(most: usize, too_large: usize, buffers: &[Size]) -> usize {
     let (mut fits, mut too_large) = (0, too_large);
     while too_large - fits > 1 {

@@ -52,7 +52,8 @@ impl Written {
         accesses.into_iter().any(|access| access.writes && access.memory == memory)
     }
 
-    /// The bytes of an argument that belong to the run's chunks. One with elements for each chunk may have more.
+    /// The bytes of an argument that belong to the run's chunks. One with elements for each chunk may have
+    /// more.
     fn bytes(&self, shape: Shape) -> usize {
         if shape.per_chunk { self.chunks.saturating_mul(shape.bytes()) } else { usize::MAX }
     }

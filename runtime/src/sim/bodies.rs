@@ -2,9 +2,10 @@
 //!
 //! A body may use rayon. On a thread of the caller's pool its waiting would steal other tasks of that pool, one of which
 //! may run another pipeline on this device and so wait for the very body below it on the stack; and where the pool's
-//! threads all wait for this device, the body's own tasks would find no thread. So a body has a pool for itself while it runs, a
-//! crew: its tasks stay among themselves, and the caller sleeps. In a pool that bodies of several devices shared, one
-//! that waits for a task might have another one's body on its own stack, and bodies that meet would need as many threads as there are devices.
+//! threads all wait for this device, the body's own tasks would find no thread. So a body has a pool for
+//! itself while it runs, a crew: its tasks stay among themselves, and the caller sleeps. In a pool that
+//! bodies of several devices shared, one that waits for a task might have another one's body on its own
+//! stack, and bodies that meet would need as many threads as there are devices.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -6,14 +6,14 @@ use thalweg::{DeviceBuf, PinnedBuf, Stream};
 const TWICE: &str = "THALWEG_LENT_TWICE";
 const N: usize = 1000;
 
-/// Memory of `theirs`, which is there for the whole test: nobody accesses it but through what is lent.
+/// Lends memory of `theirs`, which lives for the whole test. Only the lent buffers access it.
 fn lend(theirs: &DeviceBuf<f32>, from: usize, len: usize) -> DeviceBuf<f32> {
     // SAFETY: the elements are within the buffer, which outlives what is lent.
     unsafe { DeviceBuf::from_raw(theirs.device(), theirs.address() + 4 * from as u64, len, ()) }
         .expect("memory")
 }
 
-/// An upload to the one that was lent first, which is then read: the copy back waits for the stream.
+/// Uploads to the buffer that was lent first, and reads it. The copy back waits for the stream.
 fn upload_and_read(device: &Device) {
     let theirs = DeviceBuf::<f32>::zeroed(device, N).expect("memory");
     let x = PinnedBuf::from_slice(device, &[1.0; N]).expect("memory");

@@ -1,4 +1,5 @@
-//! A function on the CPU that fails while its caller waits for the result, and pushes nothing more until that comes.
+//! A function on the CPU that fails while its caller waits for the result, and pushes nothing more until that
+//! comes.
 
 use std::sync::mpsc::channel;
 
@@ -44,7 +45,7 @@ stream_pipeline! {
     }
 }
 
-/// Chunks before the one that fails, the value in it, and what is said of it.
+/// The number of chunks before the one that fails, the value in it, and the text of its error.
 const CASES: [(usize, f32, &str); 6] = [
     (0, BAD, "it is bad"),
     (1, BAD, "it is bad"),
@@ -54,7 +55,7 @@ const CASES: [(usize, f32, &str); 6] = [
     (7, WORSE, "it is worse"),
 ];
 
-/// The error of the function, of this chunk, and what it says is complete.
+/// Expects the error of the function for this chunk, with this number of complete items.
 fn assert_failed(error: &Error, chunk: usize, said: &str, complete: usize) {
     assert!(
         matches!(error.kind(), ErrorKind::HostFunction { function: "looks_at", message } if message == said),

@@ -1,4 +1,4 @@
-//! Parts of device memory: arguments wherever the whole is one.
+//! Parts of device memory are arguments wherever the whole is one.
 
 use std::thread;
 
@@ -19,7 +19,8 @@ on_both!(
 const N: usize = 1000;
 
 stream_pipeline! {
-    /// `y += x` and `z = x`, on the device; all of `table` for every chunk, and a sum that goes from chunk to chunk.
+    /// `y += x` and `z = x`, on the device; all of `table` for every chunk, and a sum that goes from chunk to
+    /// chunk.
     pipeline OnDevice {
         input x: device [f32];
         inout y: device [f32];

@@ -306,7 +306,7 @@ impl<'a> Known<'a> {
     /// A call that is not made. A generic function of the user's gets its types from the call.
     fn called(&self, call: &ExprCall) -> TokenStream {
         let site = hygienic();
-        // At the same place, so that rustc says once what is wrong with the call.
+        // It has the same place as the call, so that rustc reports an error of the call once.
         let function = Ident::new("function", site.located_at(call.func.span()));
         let chunk = self.chunk_in(call);
         let called = ExprCall { func: parse_quote!(#function), ..call.clone() };

@@ -55,7 +55,8 @@ impl Conditions {
         matches!(self.0.last(), Some(Condition::Guard | Condition::Taken | Condition::Over))
     }
 
-    /// Goes on behind a directive. `is_first` says that nothing but directives of no weight stands before it in its file.
+    /// Goes on behind a directive. `is_first` says that nothing but directives of no weight stands before it
+    /// in its file.
     pub(super) fn follow(&mut self, keyword: &str, rest: &str, is_first: bool) {
         if let Some(last @ Condition::Guarding(_)) = self.0.last_mut() {
             let guards = keyword == "define" && *last == Condition::Guarding(word(rest).to_owned());

@@ -22,10 +22,10 @@ pub(super) struct Declarations {
     /// Whether a `using namespace` may make names known that are not written out.
     pub(super) uses_namespaces: bool,
     pub(super) packs: bool,
-    /// All that macros without parameters are defined as.
+    /// The definitions of macros without parameters.
     pub(super) variants: BTreeMap<String, Vec<Variant>>,
     pub(super) sides: Branches,
-    /// Whether a name of a type that is none of `mentioned`, and not the toolkit's, can be no type.
+    /// Whether a name that is neither in `mentioned` nor the toolkit's cannot be a type.
     pub(super) is_whole: bool,
     /// Names that some declaration may give to a type.
     pub(super) mentioned: BTreeSet<String>,
@@ -251,7 +251,8 @@ impl Declarations {
     }
 }
 
-/// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a macro.
+/// The names that follow `struct` and its like, stand in a `typedef` or a `using`, or in the parentheses of a
+/// macro.
 fn mentioned(tokens: &[Token]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut add = |tokens: &[Token]| found.extend(tokens.iter().filter_map(Token::word).map(str::to_owned));
@@ -280,7 +281,7 @@ fn mentioned(tokens: &[Token]) -> BTreeSet<String> {
                     depth == 0 && token.is(';')
                 });
                 let (inside, behind) = tail.split_at(end.unwrap_or(tail.len()));
-                // Not the members of a struct.
+                // The members of a struct do not count.
                 let open = inside.iter().position(|token| token.is('{')).unwrap_or(inside.len());
                 let close = inside.iter().rposition(|token| token.is('}')).unwrap_or(inside.len());
                 add(&inside[..open]);

@@ -242,7 +242,8 @@ fn inner(tokens: &[Token], around: &mut Around<'_>) -> Option<Vec<(Declarator, R
     sound.then(|| declared.into_iter().map(|one| (one, Rc::clone(&what))).collect())
 }
 
-/// The names that `using T = float`, `typedef float T` and `static constexpr int N = 4` may give inside a struct.
+/// The names that `using T = float`, `typedef float T` and `static constexpr int N = 4` may give inside a
+/// struct.
 fn names(tokens: &[Token]) -> impl Iterator<Item = &str> {
     let first = tokens.get(1).filter(|_| tokens[0].is_word("using"));
     let ends = |token: &Token| ['=', '[', '{', ';', ','].iter().any(|&mark| token.is(mark));

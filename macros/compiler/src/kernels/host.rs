@@ -26,8 +26,8 @@ pub(super) enum What {
     Launch(String),
 }
 
-/// The functions and launches that NVRTC is sure to refuse, in order. `unmarked` says that it refuses a function without
-/// `__device__`.
+/// The functions and launches that NVRTC is sure to refuse, in order. `unmarked` says that it refuses a
+/// function without `__device__`.
 ///
 /// Code that an `#if` may leave out, code that a macro may make, and members of classes are left to NVRTC.
 pub(super) fn host_code(unit: &Unit, unmarked: bool) -> Vec<HostCode> {

@@ -65,7 +65,7 @@ impl<'a> Names<'a> {
         None
     }
 
-    /// `#define REAL float`, and where.
+    /// A macro such as `#define REAL float`, and its place.
     fn macros(&self, name: &str) -> Vec<(Meaning<'a>, Vec<Place<'a>>)> {
         let declarator = |body: &[Token]| {
             let found = super::declarator::declarator(body).filter(|found| found.name.is_none())?;

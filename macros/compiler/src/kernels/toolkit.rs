@@ -1,8 +1,9 @@
-//! The headers that need not be beside a source (those of the CUDA toolkit that NVRTC compiles, and this crate's
-//! own, which stand for some of C and C++), and the headers that NVRTC does not have, or cannot compile.
+//! The headers that need not be beside a source (those of the CUDA toolkit that NVRTC compiles, and this
+//! crate's own, which stand for some of C and C++), and the headers that NVRTC does not have, or cannot
+//! compile.
 //!
-//! The lists of the toolkit's headers were tried with NVRTC 13.0, each header alone. The tests of `.ci/nvrtc` try
-//! them again.
+//! The lists of the toolkit's headers were tried with NVRTC 13.0, each header alone. The tests of `.ci/nvrtc`
+//! try them again.
 
 /// Whether a header of this name is there when NVRTC compiles.
 pub(super) fn may_have(path: &str) -> bool {

@@ -21,7 +21,8 @@ pub(super) struct Unit {
     pub(super) variants: BTreeMap<String, Vec<Variant>>,
     /// The branches of `#if`s.
     pub(super) sides: Branches,
-    /// Whether plain text does not tell all names of types: a macro with parameters makes some, or names a file.
+    /// Whether plain text does not tell all names of types: a macro with parameters makes some, or names a
+    /// file.
     pub(super) hides: bool,
     /// Whether `#pragma pack` changes the layout of structs.
     pub(super) packs: bool,

@@ -142,7 +142,7 @@ fn unlike_number(primitive: Primitive, there: &Known) -> Option<Option<String>> 
 }
 
 impl Numbers {
-    /// As Rust writes it.
+    /// The Rust type for them.
     fn rust(&self, known: &Known) -> String {
         let one = Base { text: known.base.text.clone(), scalar: self.scalar }.rust();
         if self.count == 1 { one } else { format!("[{one}; {}]", self.count) }

@@ -423,7 +423,8 @@ fn is_released() -> bool {
     })
 }
 
-/// The last handle of a device may go in a job. The context goes from another thread then, after an error too.
+/// The last handle of a device may go in a job. The context goes from another thread then, after an error
+/// too.
 #[test]
 fn the_last_handle_of_a_lost_device_in_a_job() {
     let variables = [("THALWEG_FAIL", "cuStreamSynchronize:700:1+")];
