@@ -1,4 +1,5 @@
-//! What two devices of one process do with page-locked memory, for tests of simulated devices and of GPUs.
+//! Copies of page-locked memory between two devices of one process, for tests of simulated devices and of
+//! GPUs.
 
 use thalweg::Stream;
 use thalweg::prelude::*;

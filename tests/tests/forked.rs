@@ -54,8 +54,8 @@ fn alone(test: &str, body: fn()) {
 
 /// Does something in a forked process, which is to end before long and well.
 fn in_a_child(work: impl FnOnce()) {
-    // SAFETY: the child does `work`, which is what is tested, and ends without returning. What it needs of
-    // the C library, memory and standard error, glibc has ready in a child.
+    // SAFETY: the child only does `work`, which is the test, and ends without returning. glibc supports the
+    // memory functions and the standard error that `work` uses in a child.
     let child = unsafe { fork() };
     assert!(child >= 0, "no process");
     if child == 0 {

@@ -61,7 +61,7 @@ pub enum ErrorKind {
         folder: String,
         /// Why.
         reason: String,
-        /// What to do about the folder.
+        /// The remedy for the folder.
         help: String,
     },
     /// NVRTC, which compiles `.cu` files, is not there.

@@ -1,4 +1,4 @@
-//! What `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
+//! The arguments that `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
