@@ -50,8 +50,9 @@
 //! # Sizes
 //!
 //! Sizes count elements, not bytes, and are of this chunk. Arrays of several dimensions lie row by row, the last dimension's elements
-//! side by side. A launch writes as many elements as its sizes say. What it takes as `Out<[T]>` must have no more than those: the
-//! simulated device reports elements that are left unwritten ([`ErrorKind::Unwritten`](thalweg::ErrorKind::Unwritten)).
+//! side by side. A launch writes as many elements as its sizes say. An argument for `Out<[T]>` must have no
+//! more: the simulated device reports elements that are left unwritten
+//! ([`ErrorKind::Unwritten`](thalweg::ErrorKind::Unwritten)).
 //!
 //! | argument | of | counts | in a pipeline, mostly |
 //! | --- | --- | --- | --- |

@@ -12,7 +12,7 @@ pub use crate::launch::{
     Kernel, KernelScalar, Launch, Position, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, argument,
     for_each, host_body,
 };
-pub use crate::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout, same_layout_as_one};
+pub use crate::layout::{HalfData, HalfElements, PlainData, PlainElements, same_layout};
 pub use crate::memory::{InOut, Input, Output};
 pub use crate::pipeline::numbers::{functions, methods, type_of};
 pub use crate::pipeline::{

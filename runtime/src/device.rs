@@ -28,7 +28,7 @@ pub struct Device {
 impl Drop for Device {
     fn drop(&mut self) {
         if fork::is_child() {
-            // What it has is the other process's: no handle here is the last one.
+            // The device belongs to the other process, so no handle here may release it as the last one.
             std::mem::forget(Arc::clone(&self.driver));
         }
     }
@@ -244,7 +244,7 @@ impl Device {
         Self { driver }
     }
 
-    /// What carries out its calls; in a forked process, what refuses them.
+    /// The driver that carries out its calls. In a forked process it is one that refuses them all.
     #[inline]
     pub(crate) fn driver(&self) -> &dyn Driver {
         if fork::is_child() { Forked::get() } else { &*self.driver }

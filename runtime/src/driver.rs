@@ -29,6 +29,11 @@ impl DevicePtr {
         Self(self.0 + bytes as u64)
     }
 
+    /// The addresses of `bytes` bytes from here on.
+    pub(crate) fn range(self, bytes: usize) -> Range<u64> {
+        self.0..self.0.saturating_add(bytes as u64)
+    }
+
     /// Whether a `T` may begin here.
     pub(crate) fn is_aligned<T>(self) -> bool {
         self.0.is_multiple_of(align_of::<T>() as u64)
@@ -309,13 +314,16 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// # Safety
     /// `ptr` was registered, is not unregistered yet, and no enqueued work uses it.
     unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()>;
-    /// Lets copies of this device reach pinned memory of another one of its kind. A GPU's is portable: nothing is to be done.
+    /// Lets copies of this device reach pinned memory of another one of its kind. A GPU's is portable:
+    /// nothing is to be done.
     /// # Safety
-    /// The memory is pinned memory of the other device's, at least one byte, and stays until this device has disowned it.
+    /// The memory is pinned memory of the other device's, at least one byte, and stays until this device has
+    /// disowned it.
     unsafe fn adopt(&self, _ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
         Ok(())
     }
-    /// The adopted memory is about to be freed, or unregistered. Refused where enqueued work uses it: then it must stay.
+    /// The adopted memory is about to be freed, or unregistered. Refused where enqueued work uses it: then it
+    /// must stay.
     fn disown(&self, _ptr: NonNull<u8>) -> DriverResult<()> {
         Ok(())
     }

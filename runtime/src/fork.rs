@@ -1,9 +1,10 @@
 //! Whether this process was forked from one that had opened a device.
 //!
-//! A forked process has the memory of the other one and nothing else: the threads of this crate stay there, with whatever they
-//! have locked, and so does all that CUDA's driver knows. So in a child [every device](driver) refuses every call, what is dropped gives
-//! nothing back, and nobody waits for a thread that is not there. A process that is forked before its first device is none of these:
-//! it is as good as any.
+//! A forked process has the memory of the other one and nothing else: the threads of this crate stay there,
+//! with whatever they have locked, and so does the state of CUDA's driver. So in a child [every
+//! device](driver) refuses every call, drops release nothing, and no call waits for a thread that does not
+//! exist. A process that is forked before the first device was opened is not such a child and can use
+//! devices.
 
 mod driver;
 
@@ -22,18 +23,19 @@ struct Home {
     page: Option<&'static std::sync::atomic::AtomicU8>,
 }
 
-/// A device is opened here.
+/// Notes that a device is opened in this process.
 pub(crate) fn is_home() {
     HOME.get_or_init(Home::new);
 }
 
-/// Whether a process that had opened a device was forked, and this is the child. It is asked before each call of a device.
+/// Whether a process that had opened a device was forked, and this is the child. It is asked before each call
+/// of a device.
 #[inline]
 pub(crate) fn is_child() -> bool {
     HOME.get().is_some_and(Home::is_elsewhere)
 }
 
-/// Why a call is refused in a child: with the code that CUDA has for it.
+/// The error of a call in a child, with CUDA's code for it.
 pub(crate) fn refused(call: &'static str) -> DriverError {
     let description = "a device was opened before this process was forked, and stays with the other one";
     DriverError::new(call, 3, "CUDA_ERROR_NOT_INITIALIZED", description).with(Detail::Forked)
@@ -54,12 +56,12 @@ impl Home {
         if let Some(page) = self.page {
             return page.load(std::sync::atomic::Ordering::Relaxed) == 0;
         }
-        // Which is a call of the system.
+        // This is a system call.
         std::process::id() != self.process
     }
 }
 
-/// A byte that is not zero, on a page that the system empties in every child: to look at it takes no call.
+/// A byte that is not zero, on a page that the system clears in every child. Reading it takes no system call.
 #[cfg(target_os = "linux")]
 fn page() -> Option<&'static std::sync::atomic::AtomicU8> {
     use std::ptr;
@@ -78,7 +80,8 @@ fn page() -> Option<&'static std::sync::atomic::AtomicU8> {
         let _ = unsafe { munmap(page, BYTES) };
         return None;
     }
-    // SAFETY: the mapping is never unmapped from here on, is readable and writable, and is accessed atomically only.
+    // SAFETY: the mapping is never unmapped from here on, is readable and writable, and is accessed
+    // atomically only.
     let byte = unsafe { AtomicU8::from_ptr(page.cast()) };
     byte.store(1, Ordering::Relaxed);
     Some(byte)

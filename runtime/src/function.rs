@@ -188,11 +188,12 @@ fn beyond(
     Err(ErrorKind::LaunchLimit { kernel, what, value, limit, swapped })
 }
 
-/// The threads of a warp, which a block that somebody has chosen is most often a multiple of.
+/// The threads of a warp. Most blocks are a multiple of it.
 const WARP: u64 = 32;
 
-/// The grid and the block of a launch that would fit the other way round, the grid as a block of whole warps. A block along more than
-/// one axis, or of several times the most threads, is meant as one and too large.
+/// The grid and the block, exchanged, of a launch that would fit that way, with the grid as a block of whole
+/// warps. A block along more than one axis, or of a multiple of the most threads, counts as a block that is
+/// too large.
 fn are_swapped(launch: Grid, max_threads_per_block: u64) -> Option<[[u32; 3]; 2]> {
     let Grid { grid_dim: grid, block_dim: block, .. } = launch;
     let fits = are_within(grid, BLOCK_LIMITS)

@@ -37,16 +37,17 @@ pub trait Kernel: Sized {
 #[derive(Debug)]
 pub struct DeviceSlice<'r, T> {
     view: View<T>,
-    /// None of what a pipeline hands out: that is its run's.
+    /// `None` for memory that a pipeline hands out, which belongs to the run.
     owner: Option<&'r Arc<DeviceCore>>,
 }
 
 /// A chunk of a device buffer that a launch or a routine reads and writes: what `&mut name` becomes in a pipeline. By hand, the part
-/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives, which is an argument wherever the buffer is.
+/// of a buffer that [`DeviceBuf::slice_mut`](crate::DeviceBuf::slice_mut) gives, which is an argument
+/// wherever the buffer is.
 #[derive(Debug)]
 pub struct DeviceSliceMut<'r, T> {
     view: ViewMut<T>,
-    /// As a [`DeviceSlice`]'s.
+    /// `None` for memory that a pipeline hands out, which belongs to the run.
     owner: Option<&'r Arc<DeviceCore>>,
 }
 
@@ -63,7 +64,7 @@ impl<'r, T> DeviceSlice<'r, T> {
         Self { view: View::new(ptr, len), owner: None }
     }
 
-    /// Of the owner's memory, if there is one.
+    /// A slice of the owner's memory, if there is an owner.
     pub(crate) fn of(owner: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
         Self { view: View::new(ptr, len), owner }
     }
@@ -83,7 +84,7 @@ impl<'r, T> DeviceSliceMut<'r, T> {
         Self { view: ViewMut::new(ptr, len), owner: None }
     }
 
-    /// Of the owner's memory, if there is one.
+    /// A slice of the owner's memory, if there is an owner.
     pub(crate) fn of(owner: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
         Self { view: ViewMut::new(ptr, len), owner }
     }
@@ -103,7 +104,7 @@ impl<'r, T> DeviceSliceOut<'r, T> {
         Self { view: ViewMut::out(ptr, len), run: PhantomData }
     }
 
-    /// As the others: routines alone have one, and so there is no owner.
+    /// A slice without an owner, since only routines get one. It has the signature of the other slices' `of`.
     pub(crate) fn of(_: Option<&'r Arc<DeviceCore>>, ptr: DevicePtr, len: usize) -> Self {
         Self::new(ptr, len)
     }
@@ -249,7 +250,8 @@ macro_rules! view {
         }
 
         impl<T: Pod> $view<T> {
-            /// In elements. By value, so that in a kernel's requirements no method of a trait comes before it.
+            /// The length in elements. It takes `self` by value, so that it comes before every trait's method
+            /// in a kernel's requirements.
             #[inline]
             pub fn len(self) -> usize {
                 self.len
@@ -331,7 +333,7 @@ impl<T: Pod> ViewMut<T> {
         Access { ptr: self.ptr, bytes: self.len * size_of::<T>(), write: true, anew: self.anew }
     }
 
-    /// The memory as a parameter `Out<[T]>` of that name has it: the kernel writes all of it.
+    /// The promise of the parameter `Out<[T]>` of that name: the kernel writes all of this memory.
     pub fn promise(&self, parameter: &'static str) -> Promise {
         Promise::new(parameter, self.access(), size_of::<T>())
     }
@@ -459,7 +461,8 @@ impl<'r> Launch<'r> {
         }
     }
 
-    /// What the kernel requires follows from its arguments, if all these words are there; else it [`asks`](Self::asks).
+    /// Notes that the kernel's requirements follow from its arguments, if all these words are `Some`.
+    /// Otherwise it [`asks`](Self::asks).
     #[inline]
     pub fn follows<const N: usize>(&self, words: [Option<u64>; N]) {
         if words.contains(&None) {

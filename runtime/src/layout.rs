@@ -36,34 +36,13 @@ impl<T: Pod> HalfData<'_> for T {}
 /// [`PlainElements`] for an element that is written `f16`.
 pub struct HalfElements<T: for<'a> HalfData<'a>>(PhantomData<T>);
 
-/// Stops the compilation where a value of `T` has not `size` bytes, or is not aligned to `align` where that is given.
+/// Stops the compilation unless a value of `T` has one of these layouts. Each is a size, and an alignment
+/// where it matters. The branches of an `#if` give several layouts.
 ///
 /// `here`, with the error's code, and `there` are what the message calls the two types; `place` is a line that says where
 /// the other one is, or empty.
 #[track_caller]
-pub const fn same_layout<T>(size: usize, align: Option<usize>, here: &str, there: &str, place: &str) {
-    let (own_size, own_align) = (size_of::<T>(), align_of::<T>());
-    if own_size != size {
-        let fact = Message::new().text(here).text(" has ").bytes(own_size);
-        let fact = fact.text(", but ").text(there).text(" has ").number(size).text(place);
-        fact.text("\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`").stop();
-    }
-    if let Some(align) = align
-        && own_align != align
-    {
-        let fact = Message::new().text(here).text(" is aligned to ").bytes(own_align);
-        let fact = fact.text(", but ").text(there).text(" to ").number(align).text(place);
-        if own_align < align {
-            fact.text("\nhelp: write `#[repr(C, align(").number(align).text("))]`").stop();
-        } else {
-            fact.text("\nhelp: write `#[repr(C)]`, and give it no field that is aligned to more").stop();
-        }
-    }
-}
-
-/// Like [`same_layout`], where the source has several types, of which one must fit: sizes and alignments.
-#[track_caller]
-pub const fn same_layout_as_one<T>(layouts: &[(usize, Option<usize>)], here: &str, there: &str, place: &str) {
+pub const fn same_layout<T>(layouts: &[(usize, Option<usize>)], here: &str, there: &str, place: &str) {
     let (own_size, own_align) = (size_of::<T>(), align_of::<T>());
     let mut at = 0;
     while at < layouts.len() {
@@ -77,21 +56,30 @@ pub const fn same_layout_as_one<T>(layouts: &[(usize, Option<usize>)], here: &st
         }
         at += 1;
     }
-    let fact =
-        Message::new().text(here).text(" has ").bytes(own_size).text(", aligned to ").number(own_align);
-    let mut fact = fact.text(", but by the branches of its `#if`s ").text(there).text(" has ");
-    let mut at = 0;
-    while at < layouts.len() {
-        let (size, align) = layouts[at];
-        fact = fact.text(if at > 0 { " or " } else { "" }).number(size);
-        if let Some(align) = align {
-            fact = fact.text(", aligned to ").number(align);
+    let fact = Message::new().text(here);
+    let (fact, help) = match *layouts {
+        [(size, Some(align))] if own_size == size => {
+            let fact = fact.text(" is aligned to ").bytes(own_align);
+            let fact = fact.text(", but ").text(there).text(" to ").number(align).text(place);
+            if own_align < align {
+                (fact.text("\nhelp: write `#[repr(C, align(").number(align), "))]`")
+            } else {
+                (fact, "\nhelp: write `#[repr(C)]`, and give it no field that is aligned to more")
+            }
         }
-        at += 1;
-    }
-    fact.text(place)
-        .text("\nhelp: give it the fields of one branch, in their order, and `#[repr(C)]`")
-        .stop();
+        [(size, _)] => {
+            let fact = fact.text(" has ").bytes(own_size);
+            let fact = fact.text(", but ").text(there).text(" has ").number(size).text(place);
+            (fact, "\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`")
+        }
+        _ => {
+            let fact = fact.text(" has ").bytes(own_size).text(", aligned to ").number(own_align);
+            let fact = fact.text(", but by the branches of its `#if`s ").text(there).text(" has ");
+            let help = "\nhelp: give it the fields of one branch, in their order, and `#[repr(C)]`";
+            (fact.each(layouts).text(place), help)
+        }
+    };
+    fact.text(help).stop();
 }
 
 /// A text that is put together while the crate is compiled. What does not fit is left out.
@@ -130,6 +118,20 @@ impl Message {
         self.number(number).text(if number == 1 { " byte" } else { " bytes" })
     }
 
+    /// `4, aligned to 4 or 8, aligned to 8`
+    const fn each(mut self, layouts: &[(usize, Option<usize>)]) -> Self {
+        let mut at = 0;
+        while at < layouts.len() {
+            let (size, align) = layouts[at];
+            self = self.text(if at > 0 { " or " } else { "" }).number(size);
+            if let Some(align) = align {
+                self = self.text(", aligned to ").number(align);
+            }
+            at += 1;
+        }
+        self
+    }
+
     /// A text that begins with its code, `[TW0417]`, ends with the page of the code.
     #[track_caller]
     pub(crate) const fn stop(self) -> ! {
@@ -149,7 +151,7 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
-    use super::{same_layout, same_layout_as_one};
+    use super::same_layout;
 
     #[track_caller]
     fn assert_stops(check: impl FnOnce() + std::panic::UnwindSafe, expected: &str) {
@@ -160,19 +162,19 @@ mod tests {
 
     #[test]
     fn what_differs_is_said() {
-        same_layout::<[u32; 3]>(12, Some(4), "`T`", "`U` of k.cu", "");
-        same_layout::<[u32; 3]>(12, None, "`T`", "`U` of k.cu", "");
+        same_layout::<[u32; 3]>(&[(12, Some(4))], "`T`", "`U` of k.cu", "");
+        same_layout::<[u32; 3]>(&[(12, None)], "`T`", "`U` of k.cu", "");
         assert_stops(
-            || same_layout::<u8>(2000, Some(1), "`T`", "`U` of k.cu", "\nnote: k.cu:1"),
+            || same_layout::<u8>(&[(2000, Some(1))], "`T`", "`U` of k.cu", "\nnote: k.cu:1"),
             "has 1 byte, but `U` of k.cu has 2000\nnote: k.cu:1\n\
              help: give it the fields of the source, in their order, and `#[repr(C)]`",
         );
         assert_stops(
-            || same_layout::<[f32; 4]>(16, Some(16), "`T`", "`U` of k.cu", ""),
+            || same_layout::<[f32; 4]>(&[(16, Some(16))], "`T`", "`U` of k.cu", ""),
             "is aligned to 4 bytes, but `U` of k.cu to 16\nhelp: write `#[repr(C, align(16))]`",
         );
         assert_stops(
-            || same_layout::<u64>(8, Some(4), "`T`", "`U` of k.cu", ""),
+            || same_layout::<u64>(&[(8, Some(4))], "`T`", "`U` of k.cu", ""),
             "is aligned to 8 bytes, but `U` of k.cu to 4\nhelp: write `#[repr(C)]`, and give it no field that is aligned to more",
         );
     }
@@ -180,11 +182,11 @@ mod tests {
     #[test]
     fn one_of_several_is_enough() {
         let layouts = [(4, Some(4)), (8, Some(8))];
-        same_layout_as_one::<f32>(&layouts, "`T`", "`U` of k.cu", "");
-        same_layout_as_one::<f64>(&layouts, "`T`", "`U` of k.cu", "");
-        same_layout_as_one::<[f32; 2]>(&[(8, None), (4, Some(2))], "`T`", "`U` of k.cu", "");
+        same_layout::<f32>(&layouts, "`T`", "`U` of k.cu", "");
+        same_layout::<f64>(&layouts, "`T`", "`U` of k.cu", "");
+        same_layout::<[f32; 2]>(&[(8, None), (4, Some(2))], "`T`", "`U` of k.cu", "");
         assert_stops(
-            || same_layout_as_one::<[f32; 2]>(&layouts, "`T`", "`U` of k.cu", "\nnote: k.cu:1"),
+            || same_layout::<[f32; 2]>(&layouts, "`T`", "`U` of k.cu", "\nnote: k.cu:1"),
             "has 8 bytes, aligned to 4, but by the branches of its `#if`s `U` of k.cu has 4, aligned to 4 or 8, \
              aligned to 8\nnote: k.cu:1\n\
              help: give it the fields of one branch, in their order, and `#[repr(C)]`",
@@ -195,7 +197,7 @@ mod tests {
     fn what_does_not_fit_is_left_out() {
         let long = "é".repeat(2000);
         assert_stops(
-            || same_layout::<u8>(2, None, "`T`", &long, ""),
+            || same_layout::<u8>(&[(2, None)], "`T`", &long, ""),
             "has 1 byte, but  has 2\nhelp: give it the fields of the source, in their order, and `#[repr(C)]`",
         );
     }

@@ -39,8 +39,9 @@ impl Registered {
 
     /// All that are in the list.
     fn all() -> impl Iterator<Item = &'static Registered> {
-        // SAFETY: the list holds null and pointers that `register` has made of `&'static Self`, whose targets live as long as
-        // the process and are only read; what was written before a pointer was stored is seen by whoever loads it.
+        // SAFETY: the list holds null and pointers that `register` has made of `&'static Self`, whose targets
+        // live as long as the process and are only read; what was written before a pointer was stored is seen
+        // by whoever loads it.
         let at = |place: &AtomicPtr<Self>| unsafe { place.load(Ordering::Acquire).as_ref() };
         std::iter::successors(at(&LAST), move |registered| at(&registered.next))
     }
@@ -58,7 +59,8 @@ macro_rules! __thalweg_register {
                 REGISTERED.register();
             }
 
-            // SAFETY: the section holds pointers to functions of this type, which the system calls before `main`, each once.
+            // SAFETY: the section holds pointers to functions of this type, which the system calls before
+            // `main`, each once.
             #[used]
             #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
             #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
@@ -68,10 +70,11 @@ macro_rules! __thalweg_register {
     };
 }
 
-/// Compiles every kernel of a crate for an architecture, `sm_80`, in a unit test of that crate. It needs NVRTC, and no GPU.
+/// Compiles every kernel of a crate for an architecture, `sm_80`, in a unit test of that crate. It needs
+/// NVRTC, and no GPU.
 ///
-/// What is between the braces of a `.cu` is compiled when a pipeline is built on a GPU; on a machine without one, this finds what
-/// is wrong there. Take the oldest GPU that the program is for.
+/// The bodies in a `.cu` are compiled when a pipeline is built on a GPU. This finds their errors on a machine
+/// without one. Name the oldest GPU that the program supports.
 ///
 /// ```
 /// # use thalweg::prelude::*;
@@ -84,12 +87,13 @@ macro_rules! __thalweg_register {
 /// }
 /// ```
 ///
-/// The kernels are those that `#[kernels]` declares in the crate that is compiled for the test: a library's in its unit tests,
-/// a file's of `tests/` in that file. PTX, cubins and fatbins are compiled already.
+/// It compiles the kernels that `#[kernels]` declares in the crate that is compiled for the test: a library's
+/// in its unit tests, those of a file in `tests/` in that file. PTX, cubins and fatbins are compiled already.
 ///
 /// # Errors
-/// NVRTC is not there ([`NoNvrtc`], which names its package), a source does not compile ([`Compile`]) or lacks a kernel that is
-/// declared ([`NoSuchKernel`]), or this crate has none that would be compiled ([`NoKernels`]).
+/// NVRTC is not there ([`NoNvrtc`], which names its package), a source does not compile ([`Compile`]) or
+/// lacks a kernel that is declared ([`NoSuchKernel`]), or this crate has none that would be compiled
+/// ([`NoKernels`]).
 ///
 /// [`NoNvrtc`]: ErrorKind::NoNvrtc
 /// [`Compile`]: ErrorKind::Compile

@@ -72,7 +72,8 @@ pub struct Report {
     pub enqueuing: Duration,
     /// From the first call to the last result: real time on a GPU, virtual time on the simulated device.
     pub time: Duration,
-    /// The sources and sinks that the run has waited for for a second or more altogether, in the order of their declarations.
+    /// The sources and sinks that the run has waited for for a second or more altogether, in the order of
+    /// their declarations.
     pub awaited: Vec<Awaited>,
     /// Whether `time` is virtual.
     pub simulated: bool,
@@ -80,8 +81,8 @@ pub struct Report {
 
 /// A source or a sink that has kept a run waiting.
 ///
-/// A run that waits for one for five seconds says so once: as a `tracing` event (level `WARN`, with the feature), and on standard
-/// error where the program is built with debug assertions.
+/// A run that waits for one for five seconds says so once: as a `tracing` event (level `WARN`, with the
+/// feature), and on standard error where the program is built with debug assertions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Awaited {

@@ -1,11 +1,12 @@
-//! What `Out<[T]>` promises, held to on the simulated device: a kernel writes every element.
+//! The simulated device checks the promise of `Out<[T]>` that a kernel writes every element.
 //!
-//! A host body writes through plain slices, which tell nobody. So before it is called, what it promises to write is
-//! filled with a pattern that no kernel can know; an element that still has it afterwards was not written, or was written
-//! with just these bytes. Of the latter there is one in 2^32 of four bytes. So the body is called again, with another
-//! pattern each time, until nobody but a kernel that does not write an element can have left it alone so often: 64 bits
-//! of it. What that does to memory is undone. As few as that are called again where nothing is wrong: elements of less than
-//! four bytes, which any kernel writes with the pattern's now and then, are looked at only where several in a row have it.
+//! A host body writes through plain slices, which record nothing. So the device fills the memory that the
+//! kernel promises to write with a pattern that no kernel can know, and then calls the body. An element that
+//! still has the pattern was not written, or was written with just these bytes, which happens to one element
+//! of four bytes in 2^32. So the body is called again with other patterns, until an element has kept 64 bits
+//! of them, which only an unwritten element does. The further calls' effects on memory are undone. Correct
+//! kernels are rarely called again: elements of fewer than four bytes, which have the pattern by chance now
+//! and then, count only if several in a row have it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,13 +20,13 @@ use crate::kernel::Grid;
 use crate::sim::mixed;
 use crate::unwind::drop_payload;
 
-/// A pattern's bytes. They follow each other over and over.
+/// The number of bytes in a pattern, which is repeated.
 const WORD: usize = size_of::<u64>();
 
-/// Of so many bytes with the pattern it is asked whether they were written.
+/// The fewest bytes in a row with the pattern that are suspected to be unwritten.
 const SUSPICIOUS: usize = size_of::<u32>();
 
-/// Memory that a kernel has promised to write all of.
+/// Memory of which a kernel has promised to write every element.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct Promise {
@@ -85,7 +86,8 @@ impl Unwritten {
         }
     }
 
-    /// The blocks along x that would do, if it looks as if each one had written its part and there were too few.
+    /// The number of blocks along x that would suffice, if each block seems to have written its part and
+    /// there were too few.
     fn enough(&self) -> Option<u32> {
         let Self { elements, unwritten, first, grid: Grid { grid_dim, block_dim, .. }, .. } = *self;
         let [blocks, 1, 1] = grid_dim else { return None };
@@ -111,21 +113,21 @@ impl fmt::Display for Unwritten {
 }
 
 thread_local! {
-    /// What the host body found that this thread has called.
+    /// The finding of the host body that this thread has called.
     static FOUND: Cell<Option<Unwritten>> = const { Cell::new(None) };
 }
 
-/// What the host body that this thread has just called has not written.
+/// Takes the finding of the host body that this thread has just called.
 pub(crate) fn take() -> Option<Unwritten> {
     FOUND.take()
 }
 
-/// Boxes what a launch does on the simulated device, of a kernel that promises to write all of `promises`. `accesses`: what it may
-/// touch, these included.
+/// Boxes the work of a launch on the simulated device, for a kernel that promises to write all of `promises`.
+/// `accesses` is all the memory that it may touch, including `promises`.
 ///
 /// # Safety
-/// On the simulated device only: the body is called while it executes the launch that all of them were made for. `body` may
-/// be called more than once, and stays within `accesses`.
+/// On the simulated device only: the body is called while it executes the launch that all of them were made
+/// for. `body` may be called more than once, and stays within `accesses`.
 #[doc(hidden)]
 pub unsafe fn whole_body(
     grid: Grid,
@@ -194,7 +196,7 @@ unsafe fn call(promises: &[Promise], written: &[Access], body: &impl Fn()) -> Ve
         for (ranges, promise) in found.iter_mut().zip(promises) {
             *ranges = match &called {
                 Ok(()) => common(ranges, &matching(promise, again)),
-                // Which it may where it finds what it has left itself. Nothing is known then.
+                // A body may panic when it finds its own results. Then nothing is known.
                 Err(_) => Vec::new(),
             };
         }
@@ -212,12 +214,12 @@ unsafe fn call(promises: &[Promise], written: &[Access], body: &impl Fn()) -> Ve
 /// # Safety
 /// As [`whole_body`], and no other slice of the memory is in use.
 unsafe fn bytes<'a>(access: Access) -> &'a mut [u8] {
-    // SAFETY: the caller's promise: the access is one of a launch that the simulated device executes, and was checked to lie in
-    // one live, initialised allocation when it was enqueued.
+    // SAFETY: the caller's promise: the access is one of a launch that the simulated device executes, and was
+    // checked to lie in one live, initialised allocation when it was enqueued.
     unsafe { std::slice::from_raw_parts_mut(access.ptr.host(), access.bytes) }
 }
 
-/// One that there was none of before.
+/// A pattern that has not been used before.
 fn pattern() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     mixed(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -230,7 +232,8 @@ fn poison(bytes: &mut [u8], pattern: u64) {
     rest.copy_from_slice(&pattern[..rest.len()]);
 }
 
-/// Whether four bytes in a row have the pattern, at a multiple of four. It is one pass, and most often all that is asked.
+/// Whether four bytes in a row, at a multiple of four, have the pattern. It takes one pass, and mostly
+/// nothing follows.
 fn may_have(bytes: &[u8], pattern: u64) -> bool {
     const PIECE: usize = 1 << 12;
     let halves = |word: u64| (word as u32 == 0) | (word >> 32 == 0);
@@ -242,7 +245,7 @@ fn may_have(bytes: &[u8], pattern: u64) -> bool {
     })
 }
 
-/// The elements that have the pattern, in runs.
+/// The runs of elements that have the pattern.
 fn matching(bytes: &[u8], element: usize, pattern: u64) -> Vec<Range<usize>> {
     let pattern = pattern.to_ne_bytes();
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -258,7 +261,7 @@ fn matching(bytes: &[u8], element: usize, pattern: u64) -> Vec<Range<usize>> {
     runs
 }
 
-/// What is in both.
+/// The intersection of both.
 fn common(one: &[Range<usize>], other: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut both = Vec::new();
     let mut other = other.iter().peekable();

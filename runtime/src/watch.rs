@@ -182,8 +182,8 @@ impl fmt::Display for Late {
     }
 }
 
-/// A run waits for a source or a sink, and has waited for long: says so to whoever listens, and with debug assertions on standard error.
-/// Whoever listens cannot unwind here.
+/// Reports that a run has waited long for a source or a sink: to `tracing`, and with debug assertions on
+/// standard error. A subscriber that panics cannot unwind here.
 pub(crate) fn is_late(late: &Late) {
     contain(|| {
         #[cfg(feature = "tracing")]
@@ -193,7 +193,7 @@ pub(crate) fn is_late(late: &Late) {
             tracing::warn!(target: TARGET, pipeline, host, is_sink, chunk, seconds, "{late}");
         }
         if cfg!(debug_assertions) {
-            // Nobody may be there to read it.
+            // Standard error may be closed.
             let _ = writeln!(std::io::stderr(), "thalweg: {late}");
         }
     });

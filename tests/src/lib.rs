@@ -11,6 +11,7 @@ pub mod plans;
 pub mod products;
 pub mod random;
 pub mod stubs;
+pub mod two_devices;
 pub mod waiting;
 
 use thalweg::prelude::*;

@@ -113,7 +113,7 @@ on_both_devices! {
     }
 }
 
-/// What is said of lengths that differ.
+/// The help for lengths that differ.
 const AS_MANY: &str = "help: all that is cut into chunks has as many items; what every chunk needs whole is declared `resident`, or `carry` \
     if kernels change it";
 

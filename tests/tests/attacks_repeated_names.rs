@@ -1,5 +1,5 @@
-//! Attacks on runs that repeat the one before, by names: what is called as a number's methods, functions and constants are is the
-//! user's. A stub of CUDA's libraries stands in for the GPU.
+//! Attacks by names on runs that repeat the one before: the user's items have the names of numbers' methods,
+//! functions and constants. A stub of CUDA's libraries stands in for the GPU.
 
 use std::ops::Add;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ fn tick() -> u32 {
     TICKS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What it is added to is another number each time.
+/// Adding it to a number gives another result each time.
 #[derive(Clone, Copy)]
 struct Ticking;
 
@@ -71,7 +71,7 @@ fn are_asked(pipelines: &[(&str, [(f32, bool); 3])]) {
     assert!(kept.is_empty(), "{kept:?}");
 }
 
-/// Methods and functions of traits, called as other numbers' own are.
+/// Methods and functions of traits that have the names of other numbers' own.
 mod of_traits {
     use super::{Ticking, tick};
 
@@ -84,7 +84,8 @@ mod of_traits {
             self.isqrt()
         }
 
-        /// Of `f32` there is one, which comes before it. Of a number whose type is not known yet there is none.
+        /// `f32` has a method of this name, which comes before it. A number whose type is not known yet has
+        /// none.
         fn sqrt(self) -> f32 {
             self.isqrt()
         }
@@ -153,7 +154,7 @@ fn methods_of_traits_are_asked_in_every_run() {
     });
 }
 
-/// Modules, called as types of numbers are.
+/// Modules that have the names of numbers' types.
 mod of_modules {
     use super::Ticking;
 
@@ -197,7 +198,7 @@ fn modules_called_like_numbers_are_asked_in_every_run() {
 mod of_types {
     use super::{PinnedBuf, STUBS, tick};
 
-    /// Of as many bytes, and it has the method that its namesake has.
+    /// It has as many bytes as its namesake, and the same method.
     #[derive(Clone, Copy)]
     #[allow(non_camel_case_types, reason = "what it is taken for")]
     pub(super) struct f64;
@@ -256,7 +257,7 @@ mod of_types {
     }
 }
 
-/// Macros, of which nothing is known.
+/// Macros, about which the compiler knows nothing.
 mod of_macros {
     macro_rules! ticks {
         () => {
@@ -280,7 +281,7 @@ fn macros_are_asked_in_every_run() {
 }
 
 stream_pipeline! {
-    /// Its parameter is called as constants are.
+    /// Its parameter is named like a constant.
     #[allow(non_snake_case, reason = "that is the point")]
     pipeline Upper {
         param A: f32;
@@ -310,7 +311,7 @@ mod of_numbers {
 
     use super::tick;
 
-    /// Of whatever has no method of the name.
+    /// It is for all types that have no method of the name.
     #[allow(dead_code, reason = "numbers' own come before them")]
     trait Noise: Copy {
         fn sqrt(self) -> f32 {
@@ -360,7 +361,7 @@ fn numbers_own_are_asked_once() {
     });
 }
 
-/// What kernels require.
+/// The requirements of kernels.
 mod requirements {
     use std::cmp::Ordering;
     use std::fmt;
@@ -374,7 +375,7 @@ mod requirements {
     /// Whether the kernels may be launched.
     static MAY: AtomicBool = AtomicBool::new(true);
 
-    /// A trait's method, called as a number's of another type is.
+    /// A trait's method with the name of a method of another number type.
     mod of_a_trait {
         use super::{MAY, Relaxed};
 
@@ -395,7 +396,7 @@ mod requirements {
         }
     }
 
-    /// A function of a module that is called as a number's type is.
+    /// A function of a module that has the name of a number's type.
     mod of_a_module {
         mod u64 {
             pub(super) fn from(_: u32) -> bool {
@@ -428,7 +429,7 @@ mod requirements {
         }
     }
 
-    /// A type that is called as a number's is.
+    /// A type with the name of a number's.
     mod of_a_type {
         #[allow(non_camel_case_types, reason = "what it is taken for")]
         type u32 = super::Word;
@@ -440,7 +441,7 @@ mod requirements {
         }
     }
 
-    /// A function that is called as a parameter is, with a trait's method.
+    /// A function with the name of a parameter, and with a trait's method.
     mod of_a_function {
         use super::{MAY, Relaxed};
 
@@ -469,7 +470,7 @@ mod requirements {
         with_an_x_of_its_own!(x.len());
     }
 
-    /// A trait's method called as the slices' own, for every type and by value.
+    /// A trait's method with the name of the slices' own, for every type and by value.
     mod of_slices {
         #[allow(dead_code, reason = "the slices' own come before them")]
         trait Len: Sized {
@@ -488,7 +489,7 @@ mod requirements {
         }
     }
 
-    /// Compared as the user likes.
+    /// The user defines how it is compared.
     #[repr(transparent)]
     #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
     #[bytemuck(crate = "thalweg::bytemuck")]
@@ -579,7 +580,7 @@ mod requirements {
         });
     }
 
-    /// What the kernel's own numbers and lengths decide.
+    /// Requirements that follow from the kernel's own numbers and lengths.
     mod of_numbers {
         #[thalweg::kernels("../../kernels/cu/saxpy.cu")]
         unsafe extern "CUDA" {

@@ -70,7 +70,7 @@ fn outside_limits() {
     }
 }
 
-/// Whoever has swapped grid and block is asked whether it was meant so.
+/// The error of a launch whose grid and block are swapped asks whether that was meant.
 #[test]
 fn grid_and_block_swapped() {
     let device = device();
@@ -83,7 +83,8 @@ fn grid_and_block_swapped() {
     let swapped = "kernel `bounded` cannot be launched: block.x is 19532, but the limit is 1024\n  \
                    help: the grid comes first: were grid (64, 1, 1) and block (19532, 1, 1) swapped?";
     assert_eq!(said((64, 1), (19_532, 1)), swapped);
-    // The other way round none of these would fit: the kernel takes 64 threads, of which 48 are no whole warps.
+    // None of these would fit the other way round: the kernel takes at most 64 threads, and 48 are no whole
+    // warps.
     for grid in [(128, 1), (48, 1), (1, 1)] {
         let plain = "kernel `bounded` cannot be launched: block.x is 19532, but the limit is 1024";
         assert_eq!(said(grid, (19_532, 1)), plain);

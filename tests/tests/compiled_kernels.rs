@@ -26,8 +26,8 @@ fn the_kernels_compile() -> thalweg::Result<()> {
 }
 // ANCHOR_END: compiled
 
-/// The kernels are found without a word of the user's: without NVRTC the error is that there is none, not that there are no
-/// kernels.
+/// The kernels are found without an action of the user: without NVRTC, the error is that NVRTC is missing,
+/// not that there are no kernels.
 #[test]
 fn without_nvrtc_the_error_names_its_package() {
     match thalweg::compile_kernels("sm_80") {

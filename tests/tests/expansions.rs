@@ -47,7 +47,7 @@ fn three_streams() {
     );
 }
 
-/// What is taken for numbers' own is asked of rustc; what is not leaves no word of it.
+/// The expansion asks rustc about names that may be numbers' own, and has nothing for other names.
 #[test]
 fn numbers_own() {
     check(

@@ -74,7 +74,7 @@ stream_pipeline! {
 }
 
 stream_pipeline! {
-    /// As one writes it first: all in one stage, which has a stream.
+    /// A first version, with everything in one stage that has a stream.
     pipeline InOneStage {
         inout y: [f32];
         chunk c = auto;
@@ -217,7 +217,7 @@ fn one_stream() -> Result<()> {
     finds(Cause::OneStream, either!(double, &mut y))
 }
 
-/// What is on one stream without an `on` is in one stage.
+/// Operations that are on one stream without an `on` are in one stage.
 #[test]
 fn the_advice_is_for_what_is_written() -> Result<()> {
     let device = Device::simulated(Spec::h200());

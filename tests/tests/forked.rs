@@ -1,5 +1,5 @@
-//! A process that is forked after it has opened a device: the child is refused everything, waits for nothing, and gives nothing
-//! back that the other one has.
+//! A process that is forked after it has opened a device. Every call of the child is refused, the child waits
+//! for nothing, and it releases nothing that the parent has.
 #![cfg(target_os = "linux")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,8 +58,8 @@ fn alone(test: &str, body: fn()) {
 
 /// Does something in a forked process, which is to end before long and well.
 fn in_a_child(work: impl FnOnce()) {
-    // SAFETY: the child does `work`, which is what is tested, and ends without returning. What it needs of the C library, memory and
-    // standard error, glibc has ready in a child.
+    // SAFETY: the child only does `work`, which is the test, and ends without returning. glibc supports the
+    // memory functions and the standard error that `work` uses in a child.
     let child = unsafe { fork() };
     assert!(child >= 0, "no process");
     if child == 0 {
@@ -112,7 +112,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
             assert_forked(b.to_vec());
             assert_forked(p.wait());
             assert!(p.is_empty(), "page-locked memory need not be there");
-            // Nor is another device any better: the threads of this crate are not there.
+            // Another device fails as well, since the threads of this crate are not there.
             let other = Device::simulated(Spec::default());
             assert_forked(Next::new(&other));
             let message = Next::new(&other).err().unwrap().to_string();
@@ -120,7 +120,7 @@ fn a_child_is_refused_and_waits_for_nothing() {
             drop((s, b, p, next, other, device));
         });
 
-        // Here nothing has changed.
+        // Nothing has changed in the parent.
         let (stream, buffer) = (stream.unwrap(), buffer.unwrap());
         stream.synchronize().unwrap();
         assert_eq!(buffer.to_vec().unwrap(), [3.0; 500]);
@@ -155,7 +155,7 @@ fn a_child_has_no_sessions_and_no_jobs() {
             assert_forked(pusher.push(&[1.0]));
             assert_forked(puller.pull(&mut [1.0]));
             assert_forked(job.take().unwrap().wait());
-            // Of this process's own there may be.
+            // The child can have jobs of its own.
             assert_eq!(thalweg::spawn(|| Ok(3)).unwrap().wait().unwrap(), 3);
             let mut job = std::pin::pin!(thalweg::spawn(|| Ok(4)).unwrap());
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -243,7 +243,7 @@ fn a_child_of_busy_threads_waits_for_nothing() {
     });
 }
 
-/// As long as there is no device, nothing is lost.
+/// A child that is forked before the first device can use devices.
 #[test]
 fn a_child_that_opens_the_first_device_is_as_good_as_any() {
     alone("a_child_that_opens_the_first_device_is_as_good_as_any", || {
@@ -251,7 +251,7 @@ fn a_child_that_opens_the_first_device_is_as_good_as_any() {
             let (x, mut y) = (numbers(500), vec![0.0; 500]);
             Next::new(&Device::simulated(Spec::default())).unwrap().run(&x, &mut y).unwrap();
             assert!(x.iter().zip(&y).all(|(x, y)| *y == x + 1.0));
-            // And its own child is not.
+            // A child of the child is refused.
             let device = Device::simulated(Spec::default());
             in_a_child(|| assert_forked(Next::new(&device)));
         });

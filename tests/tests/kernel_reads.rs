@@ -79,7 +79,8 @@ macro_rules! both {
 both!(Shared, promised, (&dx));
 both!(InTurn, as_they_are, (&mut dx));
 
-/// The streams of the operations that a plan has wait for each other, without the copy that both need.
+/// The number of waits between the kernels' streams in a plan, without those for the copy that both kernels
+/// need.
 fn waits_between_the_kernels(plan: &Plan) -> usize {
     let stream = |operation: usize| plan.operations[operation].stream;
     let is_load = |stream: usize| plan.streams[stream].name == "up";

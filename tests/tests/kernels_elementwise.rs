@@ -246,7 +246,8 @@ stream_pipeline! {
     }
 }
 
-/// What a grid that is too small, or a number of elements, leaves out stays as it is; the simulated device does not let that pass.
+/// Elements beyond a grid that is too small, or beyond the number of elements, keep their values. The
+/// simulated device reports them.
 fn a_grid_that_is_too_small(device: &Device) {
     let mut pipeline = Launched::new(device).unwrap();
     let x = vec![0.5; 1000];

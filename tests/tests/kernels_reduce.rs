@@ -263,8 +263,8 @@ fn reductions_are_the_same_on_a_gpu() {
 }
 
 stream_pipeline! {
-    /// The sum of the whole run, in a carry; and the parts of each chunk's, of which there is room for 8. The simulated device wants
-    /// all of them.
+    /// The sum of the whole run, in a carry, and the partial sums of each chunk. There is room for 8, all of
+    /// which the simulated device expects to be written.
     #[allow(deprecated, reason = "the fill shows in what no part is")]
     pipeline Total {
         param n: u32;

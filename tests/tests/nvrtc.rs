@@ -16,7 +16,7 @@ const ARCHITECTURES: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 /// Sources that are meant not to compile for some architectures, and what the compiler says then.
 const REFUSED: [(&str, &[&str], &str); 7] = [
     ("broken.cu", &ARCHITECTURES, "undeclared"),
-    // The macro refuses these, and is right.
+    // The macro refuses these, and so does NVRTC.
     ("host/unclosed.cu", &ARCHITECTURES, "expected a \"}\""),
     ("host/program.cu", &ARCHITECTURES, "host functions are not allowed"),
     ("host/headers.cu", &ARCHITECTURES, "cannot open source file \"iostream\""),
@@ -119,7 +119,7 @@ fn every_source_compiles_for_every_architecture() {
     assert!(count >= 10 && kernels > count, "only {kernels} kernels of {count} sources");
 }
 
-/// What the macros say of headers, each alone.
+/// NVRTC agrees with the macro's lists of headers, each alone.
 #[test]
 #[ignore = "needs NVRTC"]
 fn headers_are_there_as_the_compiler_says() {
@@ -128,7 +128,7 @@ fn headers_are_there_as_the_compiler_says() {
         compile_for(&KernelModule::cuda("k.cu", source.leak()), ARCHITECTURES[2])
     };
     let (there, not_for_devices) = thalweg_compiler::kernels::headers();
-    // cuRAND's are in a package of their own.
+    // cuRAND's headers are in a package of their own.
     let of_this_package: Vec<_> = there.iter().filter(|header| !header.starts_with("curand")).collect();
     for header in &of_this_package {
         compiles(header).unwrap_or_else(|error| panic!("{header}: {error}"));

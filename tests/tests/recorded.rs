@@ -342,7 +342,7 @@ fn a_buffer_of_another_gpu_names_both() {
     });
 }
 
-/// Page-locked memory is portable: what one GPU's streams and pipelines copy may be another one's.
+/// Page-locked memory is portable: streams and pipelines of one GPU copy that of another one.
 #[test]
 fn page_locked_memory_of_another_gpu_is_copied() {
     let test = "page_locked_memory_of_another_gpu_is_copied";

@@ -554,7 +554,8 @@ fn compiled(test: &str, cache: &Path, variables: &[(&str, &str)]) -> usize {
     calls.lines().filter(|line| line.starts_with("nvrtcCompileProgram")).count()
 }
 
-/// Whoever may write into the folder would decide what the GPU runs: the hash of an image says nothing of who made it.
+/// Users who may write into the folder would decide what the GPU runs, since an image's hash does not tell
+/// its author.
 #[test]
 #[cfg(unix)]
 fn a_cache_where_others_may_write_is_an_error() {

@@ -96,14 +96,14 @@ fn many_runs_on_a_gpu() {
     assert!(lost <= 4 << 20, "{lost} bytes of device memory are lost");
 }
 
-/// Has a stream of a simulated device of its own call a function.
+/// Has a stream call a function, on a simulated device of its own.
 fn call(function: impl FnOnce() + Send + 'static) {
     let stream = Stream::new(&Device::simulated(Spec::default())).expect("a stream");
     stream.host(function).expect("a function");
     stream.synchronize().expect("the device");
 }
 
-/// On a GPU each has a thread, however many there are.
+/// The functions of all devices run at the same time, as on GPUs, each of which has a thread.
 #[test]
 fn functions_of_more_devices_than_cores_meet() {
     in_time(|| {

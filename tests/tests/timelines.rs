@@ -210,7 +210,7 @@ fn mistakes_are_found_without_a_run() -> Result<()> {
     let mut out = ([0; 2], vec![0.0; 10], vec![0.0; 1]);
     let error = mixed.predict(1.0, told, &x, &[7.0][..], &mut out.0, &n, &mut out.1, &mut out.2).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Length { host: "n", .. }), "{error}");
-    // What another simulated device has locked is copied like one's own.
+    // Memory that another simulated device has locked is copied like the device's own.
     let mut of_other = pinned(&Device::simulated(Spec::h200()), 10)?;
     Add::new(&device)?.predict(1.0, &mut of_other)?;
     Ok(())

@@ -266,7 +266,7 @@ fn spans_end_where_an_expression_panics() {
     assert!(!seen.spans[0].1.contains_key("nanoseconds"));
 }
 
-/// Who keeps a run waiting is told, whatever becomes of the run.
+/// An event names the source that keeps a run waiting, whatever becomes of the run.
 #[test]
 fn a_source_that_is_waited_for_is_an_event() {
     stream_pipeline! {

@@ -1,4 +1,5 @@
-//! Page-locked memory between two simulated devices: what one has copied out, the other copies in, as two GPUs of a process do.
+//! Page-locked memory between two simulated devices: one copies data out, and the other copies them in, as
+//! two GPUs of a process do.
 
 use std::thread;
 
@@ -6,6 +7,7 @@ use thalweg::Stream;
 use thalweg::prelude::*;
 use thalweg::streams::Graph;
 use thalweg_tests::kernels::{add_to, axpy_each};
+use thalweg_tests::two_devices::check_data_go_from_one_to_the_other;
 use thalweg_tests::{leaves_nothing, numbers};
 
 const N: usize = 1000;
@@ -37,36 +39,14 @@ fn buffer(device: &Device, data: &[f32]) -> PinnedBuf<f32> {
     PinnedBuf::from_slice(device, data).expect("memory")
 }
 
-/// From the first to the host, from the host to the second.
 #[test]
-fn streams_of_both_copy_it() {
+fn data_go_from_one_to_the_other() {
     let [one, other] = two();
-    let (first, second) = (Stream::new(&one).expect("a stream"), Stream::new(&other).expect("a stream"));
-    let mut x = DeviceBuf::<f32>::zeroed(&one, N).expect("memory");
-    let mut y = DeviceBuf::<f32>::zeroed(&other, N).expect("memory");
-    let mut host = PinnedBuf::<f32>::zeroed(&one, N).expect("memory");
-    let add = [&one, &other].map(|device| add_to::load(device).expect("a kernel"));
-    for turn in 1..=3 {
-        add[0].launch(first.config(blocks(N, 256), 256, 0), N as u32, 1.0, &mut x).expect("a launch");
-        first.download(&x, &mut host).expect("a copy");
-        // Streams of two devices have no events in common.
-        let error = second.upload(&host, &mut y).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Race { .. }), "{error}");
-        first.synchronize().expect("the device");
-        second.upload(&host, &mut y).expect("a copy");
-        add[1].launch(second.config(blocks(N, 256), 256, 0), N as u32, 100.0, &mut y).expect("a launch");
-        assert_eq!(y.to_vec().expect("a copy"), vec![100.0 + turn as f32; N]);
-    }
-    // What another device is still to read is waited for, too, and so is what it is still to write.
-    second.upload(&host, &mut y).expect("a copy");
-    host.fill(7.0);
-    assert_eq!(y.to_vec().expect("a copy")[N - 1], 3.0);
-    second.download(&y, host.slice_mut(..10).expect("a part")).expect_err("they are not as long");
-    second.download(y.slice(..10).expect("a part"), host.slice_mut(..10).expect("a part")).expect("a copy");
-    assert_eq!(host.wait().expect("a copy")[..11], [[3.0].repeat(10), vec![7.0]].concat());
+    check_data_go_from_one_to_the_other([&one, &other], N);
 }
 
-/// The other device's operations are over before the memory is freed, whoever is dropped first, and the address is nothing to it then.
+/// The other device's operations are over before the memory is freed, whichever device is dropped first. The
+/// device then forgets the address.
 #[test]
 fn it_is_freed_after_both() {
     let [one, other] = two();
@@ -105,7 +85,7 @@ fn it_is_freed_after_both() {
     assert_eq!(host[..], [5.0; N]);
 }
 
-/// Runs of one device take the memory of the other, on streams and as graphs, and say so to nobody's harm when both do at once.
+/// Runs of one device take the memory of the other, on streams and as graphs, also when both run at once.
 #[test]
 fn pipelines_of_both_take_it() {
     let [one, other] = two();

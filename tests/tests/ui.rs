@@ -70,10 +70,11 @@ fn every_case_says_what_is_misused() {
 /// One problem is one error, and none follows outside the macro. Ours have a code.
 #[test]
 fn one_problem_is_one_error() {
-    // Cases that show two mistakes; some of which rustc says that it is wrong of the type, and of the type's method, or in two
-    // macros; one of which it says so of the factors, of the result and of `alpha`; two without a first argument, of which it says
-    // that, and that the next one is no such argument; one of which it says so of two derives, and of the type that has neither; and
-    // one whose type rustc refuses by itself, before we say which one to import.
+    // The cases with more than one error, and their numbers. Some show two mistakes. For some, rustc reports
+    // the type and the type's method, or reports the mistake in two macros. For one it reports the factors,
+    // the result and `alpha`. For two without a first argument it reports that, and that the next one is no
+    // such argument. For one it reports two derives, and the type that has neither. For one, rustc refuses
+    // the type by itself before we say which one to import.
     const SEVERAL: [(&str, usize); 10] = [
         ("two-mistakes", 2),
         ("syntax-two-errors", 2),

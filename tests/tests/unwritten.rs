@@ -13,7 +13,7 @@ unsafe extern "CUDA" {
     /// `y[i] = x[i] * x[i]`, one thread an element.
     #[host(square_thread)]
     safe fn square(n: u32, x: &[f32], y: Out<[f32]>);
-    /// The same by any grid, but for one element. Counts its runs.
+    /// The same by any grid, except for one element. It counts its runs.
     #[host(square_but_hole)]
     safe fn square_but(n: u32, hole: u32, x: &[f32], y: Out<[f32]>, runs: &mut [u32]);
     /// One sum a block.
@@ -74,7 +74,7 @@ mod at_once {
     }
 }
 
-/// What an error says of a launch: elements, unwritten, first, grid, block and the grid that would do.
+/// The figures in an error of a launch: elements, unwritten, first, grid, block and the grid that would do.
 type Said = (usize, usize, usize, u32, u32, Option<u32>);
 
 #[track_caller]
@@ -87,7 +87,7 @@ fn assert_unwritten(error: &Error, chunk: u64, expected: Said) {
     assert_eq!(error.place().stage, Some("work"), "{error}");
 }
 
-/// In the order of time, and in others.
+/// Devices that go by the order of time, and by other orders.
 fn devices() -> impl Iterator<Item = Device> {
     let spec = |seed| if seed == 0 { Spec::default() } else { Spec::default().adversarial(seed) };
     (0..4).map(move |seed| Device::simulated(spec(seed)))
@@ -120,7 +120,7 @@ macro_rules! every_way {
             let options: Options<$pipeline> = $pipeline::options($device);
             let mut pipeline = if graph { options.graph() } else { options }.build().unwrap();
             let x = numbers($len);
-            // Again, since a run that has failed leaves a pipeline as good as new.
+            // It runs twice, since a run that has failed leaves a pipeline as good as new.
             for _ in 0..2 {
                 let mut y = vec![0.0; $len];
                 let result = pipeline.run(&x, &mut y).map(drop);
@@ -162,7 +162,7 @@ stream_pipeline! {
 }
 // ANCHOR_END: squares
 
-/// With the operation's own line.
+/// The error names the operation's own line.
 #[test]
 fn what_it_says() {
     let device = Device::simulated(Spec::default());
@@ -255,7 +255,8 @@ stream_pipeline! {
     }
 }
 
-/// What a branch leaves out is no launch, and a `repeat` of none neither. A halo is read, not written.
+/// A launch that a branch leaves out, or that is repeated zero times, is not checked. A halo is read, not
+/// written.
 #[test]
 fn in_branches_repetitions_and_with_halos() {
     for device in devices() {
@@ -299,7 +300,7 @@ fn results_by_chunk() {
     }
 }
 
-/// By hand too: the promise is the kernel's.
+/// Launches by hand are checked too, since the promise is the kernel's.
 #[test]
 fn on_streams_by_hand() {
     let device = Device::simulated(Spec::default());

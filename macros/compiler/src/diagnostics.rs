@@ -170,7 +170,7 @@ impl Diagnostics {
     }
 }
 
-/// A message with its code before it, and where its page is behind it.
+/// A message with its code before it and the path of its page after it.
 pub fn coded(code: &str, text: &str) -> String {
     format!("[{code}]: {text}\n{}", page(code))
 }

@@ -1,19 +1,13 @@
-//! `#[kernels]`: types that a source defines in several ways, one for each branch of an `#if`, and types of which nobody tells.
+//! `#[kernels]`: types that a source defines in several ways, one for each branch of an `#if`, and types that
+//! nothing defines.
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "common/declared.rs"]
 mod declared;
 
-use declared::{assert_declared, assert_errors, declare, declare_in, dense, errors_and_rest};
+use declared::{assert_declared, assert_errors, assert_fits, declare, declare_in, dense, errors_and_rest};
 
 const REAL: &str = "#ifdef SINGLE\ntypedef float real;\n#else\ntypedef double real;\n#endif\n";
-
-/// Whether the declaration of one parameter fits a source.
-#[track_caller]
-fn assert_fits(here: &str, source: &str, fits: bool) {
-    let (errors, _) = errors_and_rest(declare(&format!("safe fn k({here});"), source));
-    assert_eq!(errors.is_empty(), fits, "{here} for {source}: {errors:?}");
-}
 
 #[test]
 fn one_branch_must_fit() {
@@ -33,7 +27,7 @@ fn one_branch_must_fit() {
             ("x: &[i32]", "const real* x", false),
             ("x: &[f32], a: f32", "const real* x, real a", true),
             ("x: &[f64], a: f64", "const real* x, real a", true),
-            // In no branch.
+            // These fit in no branch.
             ("x: &[f32], a: f64", "const real* x, real a", false),
             ("x: [f64; 2], a: f64", "real x, real a", false),
         ] {
@@ -126,17 +120,17 @@ fn structs_of_each_branch_are_laid_out() {
     let kernel = "extern \"C\" __global__ void k(P p);";
     let text = |definitions: &str| dense(declare("safe fn k(p: P);", &format!("{definitions}{kernel}")));
     let both = text("#if A\nstruct P { float a; };\n#else\nstruct P { double a; };\n#endif\n");
-    let expected = "same_layout_as_one::<P>(&[(4,::core::option::Option::Some(4)),(8,::core::option::Option::Some(8))],\
+    let expected = "same_layout::<P>(&[(4,::core::option::Option::Some(4)),(8,::core::option::Option::Some(8))],\
          \"[TW0417]:`P`\",\"`P`ofk.cu\",\"\\nnote:k.cu:2\")";
     assert!(both.contains(expected), "{both}");
-    // The same in each branch.
+    // The layout is the same in each branch.
     let same = text("#if A\nstruct P { float a; int b; };\n#else\nstruct P { int a; float b; };\n#endif\n");
-    assert!(same.contains("same_layout::<P>(8,::core::option::Option::Some(4),"), "{same}");
-    // One of them is not known.
+    assert!(same.contains("same_layout::<P>(&[(8,::core::option::Option::Some(4))],"), "{same}");
+    // One of the layouts is not known.
     let unknown = text("#if A\nstruct P { float a; };\n#else\nstruct P : Base { double a; };\n#endif\n");
     assert!(!unknown.contains("same_layout"), "{unknown}");
     let fields = text(&format!("{REAL}struct P {{ real a, b; }};\n"));
-    assert!(fields.contains("same_layout_as_one::<P>(&[(8,"), "{fields}");
+    assert!(fields.contains("same_layout::<P>(&[(8,"), "{fields}");
 }
 
 #[test]
@@ -157,7 +151,7 @@ fn a_type_that_nobody_defines_is_an_error() {
          help: include the file that does, or name the file that includes this one in `#[kernels(…)]`";
     assert_declared("safe fn k(x: &[f32]);", kernel, &[expected]);
     assert_declared("safe fn k(x: &[Real]);", kernel, &[&expected.replace("&[f32]", "&[Real]")]);
-    // What only a header outside of the crate, an option or a macro may define is left alone.
+    // A name that a header outside of the crate, an option or a macro may define is not reported.
     for before in [
         "#include <elsewhere.h>\n",
         "#include CONFIGURED\n",

@@ -8,7 +8,7 @@ use declared::{assert_errors, declare_in, errors_and_rest};
 
 const KERNEL: &str = "extern \"C\" __global__ void k(int n) {}\n";
 
-/// What is said of a source, where no other file is found.
+/// The errors of a source, where no other file is found.
 fn said(source: &str, attr: &str) -> Vec<String> {
     errors_and_rest(declare_in(attr, "safe fn k(n: i32);", &[("k.cu", source.as_bytes())])).0
 }
@@ -88,7 +88,7 @@ fn a_bracket_that_is_missing_in_an_included_file_names_it() {
     assert_errors(declare_in("\"k.cu\"", "safe fn k(n: i32);", files), &[expected]);
 }
 
-/// Valid sources whose plain text is not balanced, or only without what is no code.
+/// Valid sources whose plain text is not balanced, or is balanced only without comments and strings.
 #[test]
 fn brackets_that_no_one_misses() {
     for text in [
@@ -168,7 +168,7 @@ fn code_for_the_host_is_an_error() {
     assert_refused(&functions, FACT, &[&note(0), &note(1), &note(2), &note(3), "and 2 more"], &help);
 }
 
-/// What NVRTC compiles, or of what plain text does not tell.
+/// Code that NVRTC compiles, or that plain text does not tell.
 #[test]
 fn code_that_is_the_devices() {
     for text in [
@@ -246,7 +246,7 @@ fn headers_that_nvrtc_does_not_have_are_an_error() {
     }
     let text = format!("#include <cuda.h>\n{KERNEL}");
     assert_eq!(said(&text, "\"k.cu\", options(\"-default-device\")"), [""; 0]);
-    // One that is there is the one that is meant.
+    // A header that is there is the one that is meant.
     let files: &[(&str, &[u8])] = &[
         ("k.cu", b"#include <limits>\n#include \"time.h\"\nextern \"C\" __global__ void k(int n) {}"),
         ("h/limits", b""),

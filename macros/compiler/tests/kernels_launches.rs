@@ -373,7 +373,7 @@ fn declarations_between_kernels_do_not_mislead() {
         __constant__ int w[] = { 1, 2 };\n\
         extern \"C\" __global__ void k(S s);\n";
     assert_declared("safe fn k(s: S, #[symbol] w: &[i32]);", source, &[]);
-    assert!(dense(declare("safe fn k(s: S);", source)).contains("same_layout::<S>(4,"));
+    assert!(dense(declare("safe fn k(s: S);", source)).contains("same_layout::<S>(&[(4,"));
 }
 
 /// The bytes that a launch may give for `v`, as the source has it.

@@ -16,7 +16,7 @@ fn size(definitions: &str) -> Option<u64> {
     let (errors, _) = errors_and_rest(expanded.clone());
     assert_eq!(errors, [""; 0], "{definitions}");
     let text = dense(expanded);
-    text.split_once("same_layout::<P>(")?.1.split(',').next()?.parse().ok()
+    text.split_once("same_layout::<P>(&[(")?.1.split(',').next()?.parse().ok()
 }
 
 /// Each of these was laid out by what plain text seems to say.
@@ -71,10 +71,10 @@ fn a_pointer_is_found_wherever_it_is_in_a_struct() {
 fn typedefs_of_arrays() {
     let definitions = "typedef float Row[4]; typedef Row Table[2]; struct Rows { Row a; Table b; };";
     for (there, here, check) in [
-        ("const Row* x", "&[[f32; 4]]", "same_layout::<[f32;4]>(16,"),
+        ("const Row* x", "&[[f32; 4]]", "same_layout::<[f32;4]>(&[(16,"),
         ("const Row* x", "&[f32]", ""),
-        ("Table x", "&mut [[f32; 4]]", "same_layout::<[f32;4]>(16,"),
-        ("const Rows* x", "&[Rows]", "same_layout::<Rows>(48,"),
+        ("Table x", "&mut [[f32; 4]]", "same_layout::<[f32;4]>(&[(16,"),
+        ("const Rows* x", "&[Rows]", "same_layout::<Rows>(&[(48,"),
     ] {
         let source = format!("{definitions}\nextern \"C\" __global__ void k({there});");
         let expanded = declare(&format!("safe fn k(x: {here});"), &source);

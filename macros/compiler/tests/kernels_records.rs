@@ -1,30 +1,30 @@
-//! `#[kernels]`: structs inside of structs, fields and parameters under `#if`, pointers to functions, and templates of structs.
+//! `#[kernels]`: structs inside of structs, fields and parameters under `#if`, pointers to functions, and
+//! templates of structs.
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "common/declared.rs"]
 mod declared;
 
-use declared::{assert_declared, declare, dense, errors_and_rest};
+use declared::{assert_declaration_fits, assert_declared, assert_fits, declare, dense, errors_and_rest};
 
-/// The layouts that the expansion expects of `P`, one for each branch, of which the source's parameter is a `ty`; empty where
-/// nothing is expected.
+/// The layouts that the expansion expects of `P`, one for each branch, of which the source's parameter is a
+/// `ty`; empty where nothing is expected.
 #[track_caller]
 fn layouts(definitions: &str, ty: &str) -> String {
     let source = format!("{definitions}\nextern \"C\" __global__ void k({ty} p);");
     let expanded = declare("safe fn k(p: P);", &source);
     let (errors, _) = errors_and_rest(expanded.clone());
     assert_eq!(errors, [""; 0], "{definitions}");
-    let text = dense(expanded)
-        .replace("::core::option::Option::Some", "")
-        .replace("same_layout_as_one", "same_layout");
-    let found = text.split_once("same_layout::<P>(").and_then(|(_, rest)| rest.split_once(",\""));
-    found.map_or(String::new(), |(layouts, _)| layouts.trim_matches(['&', '[', ']']).to_owned())
+    expected_of_p(&dense(expanded))
 }
 
-#[track_caller]
-fn assert_fits(here: &str, source: &str, fits: bool) {
-    let (errors, _) = errors_and_rest(declare(&format!("safe fn k({here});"), source));
-    assert_eq!(errors.is_empty(), fits, "{here} for {source}: {errors:?}");
+/// The layouts that an expansion expects of `P`. A single one has no parentheses around it.
+fn expected_of_p(expanded: &str) -> String {
+    let text = expanded.replace("::core::option::Option::Some", "");
+    let found = text.split_once("same_layout::<P>(&[").and_then(|(_, rest)| rest.split_once("],\""));
+    let layouts = found.map_or("", |(layouts, _)| layouts);
+    let single = layouts.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    single.filter(|single| !single.contains("),(")).unwrap_or(layouts).to_owned()
 }
 
 #[test]
@@ -165,13 +165,8 @@ const VECTORS: &str = "template <typename T> struct vec4 { typedef float Type; }
 #[track_caller]
 fn assert_instance(here: &str, there: &str, argument: &str, definitions: &str, fits: bool) {
     let source = format!("{definitions}template <typename T> __global__ void k({there} p) {{}}");
-    assert_fits_instance(&format!("#[instantiate(\"k<{argument}>\")] safe fn k(p: {here});"), &source, fits);
-}
-
-#[track_caller]
-fn assert_fits_instance(declaration: &str, source: &str, fits: bool) {
-    let (errors, _) = errors_and_rest(declare(declaration, source));
-    assert_eq!(errors.is_empty(), fits, "{declaration} for {source}: {errors:?}");
+    let declaration = format!("#[instantiate(\"k<{argument}>\")] safe fn k(p: {here});");
+    assert_declaration_fits(&declaration, &source, fits);
 }
 
 #[test]
@@ -183,7 +178,7 @@ fn members_of_templates_are_seen_through() {
         ("&mut [[f64; 4]]", "float", false),
         ("&mut [f32]", "float", false),
         ("&mut [[f32; 4]]", "int", false),
-        // Which one plain text does not tell.
+        // Plain text does not tell which one is meant.
         ("&mut [f32]", "real", true),
         ("&mut [[f64; 4]]", "real", true),
     ] {
@@ -213,9 +208,7 @@ fn templates_of_structs_are_laid_out() {
         let declaration = format!("#[instantiate(\"k<{argument}>\")] safe fn k(p: &[P]);");
         let expanded = declare(&declaration, &source);
         assert_eq!(errors_and_rest(expanded.clone()).0, [""; 0], "{there}");
-        let text = dense(expanded).replace("::core::option::Option::Some", "");
-        let found = text.split_once("same_layout::<P>(").and_then(|(_, rest)| rest.split_once(",\""));
-        found.map_or(String::new(), |(layout, _)| layout.to_owned())
+        expected_of_p(&dense(expanded))
     };
     for (argument, there, layout) in [
         ("float", "Option<T>", "12,(4)"),
@@ -224,7 +217,7 @@ fn templates_of_structs_are_laid_out() {
         ("float", "Array<T>", "16,(4)"),
         ("float", "Array<T, 3>", "12,(4)"),
         ("double", "n::One<T>", "8,(8)"),
-        // Not found from here, or looked up elsewhere.
+        // The name is not found from here, or is looked up elsewhere.
         ("float", "One<T>", ""),
         ("real", "n::One<T>", ""),
         ("float", "Array<T, 3, 4>", ""),

@@ -137,7 +137,7 @@ fn ptx_that_fits() {
     for part in [
         "KernelModule::image(\"k.ptx\",::core::include_bytes!(\"k.ptx\"))",
         ".parameters(&[::core::mem::size_of::<Params>(),8,1]).symbols(&[\"weights\"]).symbol_bytes(&[::core::option::Option::Some(100)]).launch_bounds(512u32)",
-        "same_layout::<Params>(24,::core::option::Option::None,\"[TW0417]:`Params`\",\"parameter1ofkernel`k`ink.ptx\",\"\\nnote:k.ptx:13\")",
+        "same_layout::<Params>(&[(24,::core::option::Option::None)],\"[TW0417]:`Params`\",\"parameter1ofkernel`k`ink.ptx\",\"\\nnote:k.ptx:13\")",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -253,8 +253,8 @@ fn cubins() {
     for part in [
         "include_bytes!(\"k.cubin\")",
         ".launch_bounds(128u32)",
-        "same_layout::<Params>(24,",
-        "same_layout::<Large>(5000,",
+        "same_layout::<Params>(&[(24,",
+        "same_layout::<Large>(&[(5000,",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }

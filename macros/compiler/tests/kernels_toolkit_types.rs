@@ -9,8 +9,7 @@ use declared::{declare, dense, errors_and_rest};
 #[track_caller]
 fn assert_fits(here: &str, there: &str, definitions: &str, fits: bool) {
     let source = format!("{definitions}\nextern \"C\" __global__ void k({there} p);");
-    let (errors, _) = errors_and_rest(declare(&format!("safe fn k(p: {here});"), &source));
-    assert_eq!(errors.is_empty(), fits, "{here} for {there}: {errors:?}");
+    declared::assert_fits(&format!("p: {here}"), &source, fits);
 }
 
 #[test]
@@ -74,7 +73,7 @@ fn complex_numbers_and_vector_types() {
     }
     let text =
         dense(declare("safe fn k(p: &[Pair]);", "extern \"C\" __global__ void k(const cufftComplex* p);"));
-    assert!(text.contains("same_layout::<Pair>(8,::core::option::Option::None,"), "{text}");
+    assert!(text.contains("same_layout::<Pair>(&[(8,::core::option::Option::None)],"), "{text}");
     // A definition in the source is what counts.
     let own = "struct cuComplex { double r, i; };";
     assert_fits("[f64; 2]", "cuComplex", own, true);
@@ -94,7 +93,7 @@ fn states_of_curand() {
         let source = format!("#include <curand_kernel.h>\nextern \"C\" __global__ void k({there}* p);");
         let text = dense(declare("safe fn k(p: &mut [State]);", &source));
         let expected = format!(
-            "same_layout::<State>({size},::core::option::Option::Some({align}),\"[TW0417]:`State`\",\
+            "same_layout::<State>(&[({size},::core::option::Option::Some({align}))],\"[TW0417]:`State`\",\
              \"`{there}`oftheCUDAtoolkit\","
         );
         assert!(text.contains(&expected), "{text}");

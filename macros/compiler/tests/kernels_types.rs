@@ -6,16 +6,18 @@ mod declared;
 
 use declared::{assert_declared, assert_errors, declare, dense, errors_and_rest};
 
-/// The size and alignment that the expansion expects of `P`, of which the source's parameter is a `ty`.
+/// The size and alignment that the expansion expects of `P`, for a parameter of type `ty` in the source. `None`
+/// if it expects nothing, or one of several layouts.
 #[track_caller]
 fn layout(definitions: &str, ty: &str) -> Option<(u64, Option<u64>)> {
     let source = format!("{definitions}\nextern \"C\" __global__ void k({ty} p);");
     let expanded = declare("safe fn k(p: P);", &source);
     assert_errors(expanded.clone(), &[]);
     let text = dense(expanded);
-    let (size, rest) = text.split_once("same_layout::<P>(")?.1.split_once(',')?;
-    let align = rest.strip_prefix("::core::option::Option::Some(").and_then(|rest| rest.split_once(')'));
-    Some((size.parse().ok()?, align.map(|(align, _)| align.parse().expect("a number"))))
+    let (layouts, _) = text.split_once("same_layout::<P>(&[(")?.1.split_once(")],\"")?;
+    let (size, align) = layouts.split_once(',').filter(|_| !layouts.contains("),("))?;
+    let align = align.strip_prefix("::core::option::Option::Some(").and_then(|rest| rest.strip_suffix(')'));
+    Some((size.parse().ok()?, align.map(|align| align.parse().expect("a number"))))
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn slices_of_structs_are_checked_too() {
         dense(declare("safe fn k(x: &[Particle], y: Out<[Other]>, #[symbol] seeds: &[Seed]);", source));
     for ty in ["Particle", "Other", "Seed"] {
         let check = format!(
-            "same_layout::<{ty}>(16,::core::option::Option::Some(4),\"[TW0417]:`{ty}`\",\"`Particle`ofk.cu\",\"\\nnote:k.cu:1\")"
+            "same_layout::<{ty}>(&[(16,::core::option::Option::Some(4))],\"[TW0417]:`{ty}`\",\"`Particle`ofk.cu\",\"\\nnote:k.cu:1\")"
         );
         assert!(text.contains(&check), "{text}");
     }
@@ -129,7 +131,7 @@ fn a_check_keeps_the_kernels_cfg() {
         "struct P { int n; }; extern \"C\" __global__ void a(P p); extern \"C\" __global__ void b(P p);";
     let text = dense(declare("#[cfg(feature = \"a\")] safe fn a(p: P); safe fn b(p: P);", source));
     assert!(text.contains("#[cfg(feature=\"a\")]const_:()="), "{text}");
-    assert_eq!(text.matches("same_layout::<P>(4,").count(), 2, "{text}");
+    assert_eq!(text.matches("same_layout::<P>(&[(4,").count(), 2, "{text}");
 }
 
 #[test]

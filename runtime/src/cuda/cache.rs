@@ -3,8 +3,9 @@
 //! A file holds what one [`Key`] stands for, and says so: its beginning, the key, the lengths of what is in it and a hash
 //! of it all must agree, or it is as if it were not there. It is written under another name and renamed, so that processes
 //! that do the same at the same time replace each other's files with equal ones. Nothing that goes wrong here is an
-//! error, since the kernel can be compiled; but a folder where others may write is, since they would decide what the GPU runs. A hash says
-//! that a file is whole, not who wrote it. [`owned`](super::owned) looks at that.
+//! error, since the kernel can be compiled. But a folder that others can write into is an error, since they
+//! would decide what the GPU runs: a hash shows that a file is whole, not who wrote it.
+//! [`owned`](super::owned) checks the folder.
 
 use std::env;
 use std::ffi::OsStr;
@@ -82,7 +83,7 @@ impl Key {
     }
 }
 
-/// The folder that others cannot write into, if there is one: for what is measured again where there is none.
+/// The folder, if nobody else may write into it. Without one, the caller measures again.
 pub(crate) fn own_folder() -> Option<PathBuf> {
     owned::folder(&folder()?).ok().flatten()
 }
@@ -103,10 +104,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// None where nothing is to be kept, or can be.
+    /// `None` if nothing is to be kept, or nothing can be kept.
     ///
     /// # Errors
-    /// Others than this process's user may write into the folder.
+    /// Users other than this process's may write into the folder.
     pub(super) fn get() -> Result<Option<Self>> {
         match folder() {
             Some(folder) => Self::at(&folder),

@@ -40,8 +40,8 @@ pub fn compilations() -> u64 {
 /// or else compiled.
 ///
 /// # Errors
-/// NVRTC is missing or too old, an option is one that cannot be, others may write into the cache's folder, or the source does not
-/// compile.
+/// NVRTC is missing or too old, an option is one that cannot be, others may write into the cache's folder, or
+/// the source does not compile.
 #[doc(hidden)]
 pub fn compile_for(module: &KernelModule, architecture: &str) -> Result<Compiled> {
     let KernelSource::Cuda(source) = module.source else {

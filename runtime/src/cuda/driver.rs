@@ -51,7 +51,7 @@ pub(crate) struct Cuda {
     registry: Registry,
 }
 
-/// What a device gives back when it goes.
+/// The resources that a device releases when its last handle is dropped.
 pub(crate) struct Opened {
     // Fields are dropped in this order: modules live in the context.
     modules: Modules,
@@ -61,8 +61,8 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Makes the context current, other than for a job: another thread's call may have the driver to itself until the device has
-    /// nothing to do, and the job's stream waits for the job.
+    /// Makes the context current, other than for a job: another thread's call may have the driver to itself
+    /// until the device has nothing to do, and the job's stream waits for the job.
     #[inline]
     fn enter(&self) -> DriverResult<&'static Api> {
         HostFunctions::may_call("cuCtxSetCurrent")?;
@@ -72,7 +72,8 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // Also for the modules, which are dropped next. Without it they go with the context.
+        // The modules, which are dropped next, need the current context as well. Without it they end with the
+        // context.
         let api = self.enter().ok();
         self.host.close(api);
         self.ends.close(api);
@@ -176,8 +177,8 @@ impl Drop for Cuda {
         if HostFunctions::may_call("cuDevicePrimaryCtxRelease").is_ok() {
             return drop(opened);
         }
-        // Whoever had the last handle, and however many went at once: the driver is not called where a function of a stream's
-        // runs. Where no thread can be started, it stays.
+        // This thread runs a function of a stream, where the driver may not be called, so another thread
+        // releases the resources. If no thread can be started, they are leaked.
         let opened = ManuallyDrop::new(opened);
         let release = move || drop(ManuallyDrop::into_inner(opened));
         let _ = thread::Builder::new().name("thalweg release".to_owned()).spawn(release);

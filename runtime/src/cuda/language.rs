@@ -1,7 +1,8 @@
-//! Headers that stand for those of C and C++ that kernels use, of which NVRTC has none.
+//! Headers that stand for those of C and C++ that kernels use. NVRTC has none of them.
 //!
-//! They define what it does not have built in: types, limits, constants, and the names in `std`. In a program's own folders
-//! such a header goes before these, and these go before the toolkit's folders, which may be a system's.
+//! They define names that NVRTC does not have built in: types, limits, constants, and the names in `std`. A
+//! header in a program's own folders comes before these, and these come before the toolkit's folders, which
+//! may be a system's.
 
 use crate::kernel::Header;
 

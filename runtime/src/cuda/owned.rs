@@ -1,4 +1,4 @@
-//! Folders that are the user's own: what is read there is what this user has written.
+//! Folders that are the user's own, so that only this user has written the files in them.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{ErrorKind, Result};
 
-/// The folder itself, links resolved, made if it was not there; `None` where that cannot be.
+/// Resolves the links in a path to a folder, which is created if it does not exist. `None` if that fails.
 ///
 /// # Errors
-/// It is another user's, or others may write there, or put another one in its place.
+/// The folder belongs to another user, or other users may write into it or replace it.
 pub(super) fn folder(path: &Path) -> Result<Option<PathBuf>> {
-    // Whoever may change a link does not matter any more, since what it has led to is what is looked at and used.
+    // The links are resolved once: a link that changes later has no effect on the folder that is checked and
+    // used.
     let Ok(folder) = create(path).and_then(|()| path.canonicalize()) else { return Ok(None) };
     match refusal(&folder) {
         Ok(None) => Ok(Some(folder)),
@@ -36,7 +37,7 @@ pub(super) fn is_own(file: &Metadata) -> bool {
     rights::another_owner(file).is_none() && !rights::others_may_write(file)
 }
 
-/// Why others have a say in what is in a folder, and what to do, if they have.
+/// The reason why other users have a say in what is in a folder, and the remedy. `None` if they have none.
 fn refusal(folder: &Path) -> io::Result<Option<(String, String)>> {
     let data = fs::metadata(folder)?;
     if let Some((owner, user)) = rights::another_owner(&data) {
@@ -50,8 +51,8 @@ fn refusal(folder: &Path) -> io::Result<Option<(String, String)>> {
         );
         return Ok(Some((format!("others may write into it (mode {:o})", rights::mode(&data)), help)));
     }
-    // One may be moved away, and another one put in its place, by whoever may write into a folder above; not where that
-    // is sticky, as `/tmp` is.
+    // A user who may write into a folder above can move this one away and put another one in its place,
+    // unless the folder above is sticky, as `/tmp` is.
     for above in folder.ancestors().skip(1) {
         let data = fs::metadata(above)?;
         if rights::all_may_replace(&data) {
@@ -68,13 +69,14 @@ mod rights {
     use std::fs::Metadata;
     use std::os::unix::fs::MetadataExt;
 
-    /// The owner and this process's user, if these are two.
+    /// The owner and this process's user, if they differ.
     pub(super) fn another_owner(data: &Metadata) -> Option<(u32, u32)> {
         let user = rustix::process::geteuid().as_raw();
         (data.uid() != user).then_some((data.uid(), user))
     }
 
-    /// The group or everybody. Where there is an access control list, these bits say what it grants at most.
+    /// Whether the group or everybody may write. With an access control list, these bits are the most it
+    /// grants.
     pub(super) fn others_may_write(data: &Metadata) -> bool {
         data.mode() & 0o022 != 0
     }
@@ -88,7 +90,7 @@ mod rights {
     }
 }
 
-/// Elsewhere the user's profile is the user's own.
+/// On other systems nothing is checked, since the folder is in the user's own profile.
 #[cfg(not(unix))]
 mod rights {
     use std::fs::Metadata;
@@ -124,7 +126,7 @@ mod tests {
         fs::metadata(path).expect("a folder").permissions().mode() & 0o7777
     }
 
-    /// What is said of a folder that is refused.
+    /// The text of the error for a folder that is refused.
     fn said(path: &Path) -> String {
         folder(path).expect_err("others have a say").to_string()
     }
@@ -141,7 +143,7 @@ mod tests {
         let path = temporary.join("a/b");
         assert_eq!(folder(&path).expect("our own"), Some(path.clone()));
         assert_eq!([mode(&path), mode(&temporary.join("a"))], [0o700; 2]);
-        // That others may read it does no harm.
+        // Others may read the folder.
         for mode in [0o755, 0o711, 0o700] {
             set_mode(&path, mode);
             assert_eq!(folder(&path).expect("our own"), Some(path.clone()));
@@ -175,10 +177,10 @@ mod tests {
         set_mode(&temporary, 0o777);
         let said = said(&path);
         assert!(said.contains(&format!("since `{}` has mode 777", temporary.display())), "{said}");
-        // As `/tmp` is.
+        // The folder is sticky, as `/tmp` is.
         set_mode(&temporary, 0o1777);
         assert!(folder(&path).expect("our own").is_some());
-        // A folder of which a group has the right is one of a project's.
+        // A group may write into a folder above, such as a project's.
         set_mode(&temporary, 0o775);
         assert!(folder(&path).expect("our own").is_some());
     }
@@ -199,7 +201,8 @@ mod tests {
         assert_eq!(folder(&link).expect("no error"), None);
     }
 
-    /// Only root can give a folder away. Of others, the root of the file system is another's.
+    /// Only root can give a folder away. Other users test with the root of the file system, which belongs to
+    /// root.
     #[test]
     fn another_users_folder_is_refused() {
         let (_kept, temporary) = temporary();

@@ -77,11 +77,12 @@ impl Words {
         unsafe { AtomicU32::from_ptr(host) }
     }
 
-    /// Lets the streams go on that wait for this value. A word never goes back: what holds more already, since a later job was
-    /// done before this one, stays as it is.
+    /// Lets the streams go on that wait for this value. A word never goes back: if it holds more already,
+    /// because a later job was done before this one, it stays as it is.
     pub(super) fn write(&self, word: Word, value: u32) {
         let state = self.state();
-        // Nobody else writes it meanwhile, and a value counts as later that is less than half of all values ahead.
+        // Nobody else writes it meanwhile. A value counts as later if it is ahead by less than half of all
+        // values.
         if value.wrapping_sub(state.load(word)).cast_signed() > 0 {
             state.store(word, value);
         }

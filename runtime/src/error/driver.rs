@@ -28,7 +28,7 @@ pub struct DriverError {
     pub(crate) detail: Option<Box<Detail>>,
 }
 
-/// What is known of an error that the driver would not say.
+/// Details of an error that a driver does not report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// A kernel's host body panicked with this message.

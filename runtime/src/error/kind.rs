@@ -51,7 +51,8 @@ pub enum ErrorKind {
         /// Why.
         message: String,
     },
-    /// Others than this process's user decide what is in the folder of compiled kernels, and so what a GPU would run.
+    /// Users other than this process's can write into the folder of compiled kernels, and so decide what a
+    /// GPU would run.
     #[error(
         "`{folder}` cannot hold compiled kernels: {reason}\n  note: whoever writes there decides what runs on the GPU\n  help: {help}\n  help: with `THALWEG_CACHE=off` nothing is kept, and `THALWEG_CACHE=folder` names another one"
     )]
@@ -60,7 +61,7 @@ pub enum ErrorKind {
         folder: String,
         /// Why.
         reason: String,
-        /// What to do about the folder.
+        /// The remedy for the folder.
         help: String,
     },
     /// NVRTC, which compiles `.cu` files, is not there.
@@ -692,8 +693,8 @@ pub enum ErrorKind {
         /// The argument.
         host: &'static str,
     },
-    /// A buffer, or a loaded kernel, of another device than the pipeline's. Page-locked memory that is copied may be another GPU's, or
-    /// another simulated device's.
+    /// A buffer, or a loaded kernel, of another device than the pipeline's. Page-locked memory that is only
+    /// copied may belong to another GPU, or to another simulated device.
     #[error("`{host}` belongs to {its}, but the pipeline to {own}")]
     OtherDevice {
         /// The argument, or the kernel.
@@ -775,7 +776,8 @@ pub enum ErrorKind {
     /// Memory that is no buffer's, or no longer, of the stream's device.
     #[error("this memory is of no `DeviceBuf` or `PinnedBuf` of the stream's device")]
     UnknownMemory,
-    /// Memory that a run has handed to a routine, where a part of a `DeviceBuf` is needed: it is the run's as long as that lasts.
+    /// Memory that a run has handed to a routine was given where a part of a `DeviceBuf` is needed. It
+    /// belongs to the run.
     #[error("this memory is a run's own, and no part of a `DeviceBuf`")]
     OfARun,
     /// A kernel that is given variables of its module is launched on a stream.
@@ -842,8 +844,9 @@ pub enum ErrorKind {
     /// A run that was asked to end.
     #[error("the run was cancelled")]
     Cancelled,
-    /// The process was forked from one that had opened a device, which stays with the other one: in this process no device can be
-    /// used, nor anything that was begun before. To fork before the first device is opened is fine.
+    /// The process was forked from one that had opened a device. The device stays with that process: this one
+    /// can use no device, and nothing that was begun before. A fork before the first device is opened has no
+    /// such effect.
     #[error(
         "this process was forked after a device was opened, and can use none: fork first, or start another program"
     )]

@@ -59,7 +59,7 @@ pub(super) fn list(names: &[String]) -> String {
     lines.join(",\n    ")
 }
 
-/// What to do about an argument of another length than the others'.
+/// The help for an argument whose length differs from the others'.
 pub(super) const OWN_LENGTH: &str = "\n  help: all that is cut into chunks has as many items; what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
 
 /// Asks whether grid and block were meant the other way round, where they would fit so.
@@ -80,7 +80,7 @@ pub(super) fn threads(grid: &[u32; 3], block: &[u32; 3]) -> u64 {
     volume(*grid).saturating_mul(volume(*block))
 }
 
-/// Where elements are that were not written.
+/// The position of the elements that were not written.
 pub(super) fn from_first_on(elements: usize, unwritten: usize, first: usize) -> String {
     match unwritten {
         1 => format!("element {first}"),
@@ -89,7 +89,7 @@ pub(super) fn from_first_on(elements: usize, unwritten: usize, first: usize) -> 
     }
 }
 
-/// What lets a launch write all of its elements. `enough`: the blocks that would do.
+/// The help for a launch that does not write all of its elements. `enough` blocks would do.
 pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, block: &[u32; 3]) -> String {
     match enough {
         Some(1) => "a grid of 1 block would do".to_owned(),

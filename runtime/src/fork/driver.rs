@@ -1,4 +1,4 @@
-//! [`Forked`]: what every device is in a forked process.
+//! [`Forked`]: the driver of every device in a forked process.
 
 use std::ops::Range;
 use std::ptr::NonNull;

@@ -109,8 +109,9 @@ where
 /// A column of a Parquet file, read page by page. Needs the feature `parquet`.
 ///
 /// A column within a group is named with dots, `position.x`. The run fails if there is none of this name, if its numbers are not
-/// those of the pipeline, if the file does not agree with itself on how many rows there are, and at a null. Dates and times are the `i32` or `i64` that they are stored as. Two columns are two
-/// sources, each with a `File` opened for itself: one that is a `try_clone` of another's shares its position.
+/// those of the pipeline, if the file does not agree with itself on how many rows there are, and at a null.
+/// Dates and times are the `i32` or `i64` that they are stored as. Two columns are two sources, each with a
+/// `File` opened for itself: one that is a `try_clone` of another's shares its position.
 ///
 /// Pages are read that are not compressed, or by Snappy; others if the program enables the feature of the crate `parquet`
 /// (`zstd`, say) in its own dependencies.

@@ -58,7 +58,7 @@ pub struct Job<T> {
 }
 
 struct Shared<T> {
-    /// Whose thread it has.
+    /// The process that has its thread.
     process: u32,
     state: Mutex<State<T>>,
     done: Condvar,
@@ -90,7 +90,7 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Whether its thread is another process's, from which this one was forked: it never gets done here.
+    /// Whether its thread belongs to the process that this one was forked from: the job never gets done here.
     fn is_elsewhere(&self) -> bool {
         std::process::id() != self.process
     }
@@ -127,13 +127,13 @@ fn take<T>(state: &mut State<T>) -> Option<Result<T>> {
 /// Does some work on a thread of its own: a pipeline's run, several of them, or anything else, with what it owns. Runs in it can be
 /// [cancelled](Job::cancel). What is to be had back, also after an error, the work returns.
 ///
-/// Work that borrows (`|| saxpy.run(3.0, &x, &mut y)`, of which rustc says that the closure may outlive the function, or that borrowed
-/// data escape) is spawned in a [`scope`], with [`Scope::spawn`].
+/// Spawn work that borrows, such as `|| saxpy.run(3.0, &x, &mut y)`, in a [`scope`], with [`Scope::spawn`].
+/// Here rustc reports that such a closure may outlive the function, or that borrowed data escape.
 ///
 /// # Errors
 /// No thread can be started ([`ErrorKind::NoThread`]). What the work itself returns, the job gives; if it panics,
 /// [`ErrorKind::Panicked`].
-// rustc shows the line of the bound where what is borrowed does not live long enough, with what is written beside it.
+// rustc shows the line of the bound, with its comment, when borrowed data do not live long enough.
 pub fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static, // work that borrows is spawned in a `thalweg::scope`
 ) -> Result<Job<T>> {

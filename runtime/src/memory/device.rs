@@ -44,7 +44,7 @@ impl Drop for DeviceMemory {
         let ptr = self.ptr;
         if let Some(keep) = self.lent.take() {
             // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
-            let memory = ptr.0..ptr.0.saturating_add(self.bytes.max(1) as u64);
+            let memory = ptr.range(self.bytes.max(1));
             return release(&self.device, move |driver| {
                 // A graph that has it is not launched again, though the next allocation be at this address.
                 driver.note_gone(memory);
@@ -60,11 +60,11 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Gives memory back, elsewhere if this thread may not: where a function of a stream's runs, freeing would wait for what waits for
-/// the function. In a forked process, not at all.
+/// Gives memory back. Where a function of a stream runs, another thread does so, since freeing would wait for
+/// the stream, which waits for the function. In a forked process the memory is not given back.
 pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
     if fork::is_child() {
-        // What it has is the other process's, which still uses it.
+        // The memory belongs to the other process, which still uses it.
         return std::mem::forget(free);
     }
     if device.driver().may_wait().is_ok() {

@@ -83,7 +83,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         let from = (data.as_ptr().cast_mut(), data.len());
-        // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and is only read.
+        // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and
+        // is only read.
         unsafe { self.core.copy(self.core.ptr().0, self.len, from, Direction::In) }
     }
 
@@ -93,7 +94,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// As [`copy_from_slice`](Self::copy_from_slice).
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
         let to = (data.as_mut_ptr(), data.len());
-        // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed mutably.
+        // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed
+        // mutably.
         unsafe { self.core.copy(self.core.ptr().0, self.len, to, Direction::Out) }
     }
 
@@ -110,8 +112,9 @@ impl<T: Pod> DeviceBuf<T> {
 
     /// Memory that another library has on the same GPU, as long as `keep` is there: an `Arc` of its buffer, say.
     ///
-    /// What is known of it is what goes through this crate. The same memory may be lent more than once, and parts of it: an operation on what
-    /// they have in common is one on each of them. Where the other library enqueues work on it, order that: with its stream as
+    /// This crate tracks only operations that go through it. The same memory may be lent more than once, in
+    /// whole or in part: an operation on common bytes counts as an operation on each. Order the work that the
+    /// other library enqueues on the memory, with its stream as
     /// [`Stream::from_raw`](crate::Stream::from_raw), and [`note_write`](crate::Stream::note_write) or
     /// [`note_read`](crate::Stream::note_read).
     ///
@@ -142,7 +145,8 @@ impl<T: Pod> DeviceBuf<T> {
         };
         let core =
             Arc::new(DeviceCore::of(DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)), bytes));
-        // At once: what is pending on it may be known of other memory that was lent.
+        // It is tracked at once, since operations on other memory that was lent may be pending on the same
+        // bytes.
         core.tracked();
         Ok(Self { core, len, elements: PhantomData })
     }
@@ -150,7 +154,7 @@ impl<T: Pod> DeviceBuf<T> {
     /// Where it begins in the device's memory, a `CUdeviceptr`, for other libraries. What they enqueue with it is not known here: see
     /// [`from_raw`](Self::from_raw).
     pub fn address(&self) -> u64 {
-        // Whoever knows it may lend the memory again.
+        // The caller may use the address to lend the memory again.
         self.core.tracked().0
     }
 
@@ -264,7 +268,7 @@ impl DeviceCore {
         self.uses.failure(bytes)
     }
 
-    /// Something else than a stream in the user's hands has written these bytes.
+    /// Notes that something other than a stream by hand has written these bytes.
     pub(crate) fn is_written_anew(&self, bytes: &Range<u64>) {
         self.device().driver().registry().is_written_anew(&self.uses, bytes);
     }

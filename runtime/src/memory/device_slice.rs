@@ -1,4 +1,5 @@
-//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied like the whole.
+//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied
+//! like the whole.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use crate::part::part;
 use crate::streams::Held;
 
 impl<T: Pod> DeviceBuf<T> {
-    /// A part of it to read, as a range of elements: an argument of a run, a [stream](crate::streams) or a launch by hand, wherever all of it
-    /// is.
+    /// A part of it to read, as a range of elements. Runs, [streams](crate::streams) and launches by hand
+    /// accept the part wherever they accept the whole buffer.
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -39,8 +40,8 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until then, with
-    /// [`ErrorKind::HeldByRun`].
+    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until
+    /// then, with [`ErrorKind::HeldByRun`].
     ///
     /// # Errors
     /// [`ErrorKind::Range`]: it is not within the buffer.
@@ -50,7 +51,8 @@ impl<T: Pod> DeviceBuf<T> {
         Ok(DeviceSlice::of(Some(self.core()), ptr, len))
     }
 
-    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it, for two runs at once, say.
+    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it,
+    /// for two runs at once, say.
     ///
     /// Parts that overlap cannot be had:
     ///
@@ -75,7 +77,8 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// A copy of it, as [`DeviceBuf::to_vec`].
     ///
     /// # Errors
-    /// As that; and it is no part of a `DeviceBuf` but a run's own memory ([`ErrorKind::OfARun`]).
+    /// As [`DeviceBuf::to_vec`]; and the slice is memory of a run, not part of a `DeviceBuf`
+    /// ([`ErrorKind::OfARun`]).
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
         self.copy_to_slice(&mut data)?;
@@ -105,16 +108,17 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// Copies `data` to it. After an error it may hold some of that.
     ///
     /// # Errors
-    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory ([`ErrorKind::OfARun`]).
+    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory
+    /// ([`ErrorKind::OfARun`]).
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
         let from = (data.as_ptr().cast_mut(), data.len());
-        // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many elements as it says, and is only
-        // read.
+        // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many
+        // elements as it says, and is only read.
         unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
     }
 }
 
-/// Whose memory a part is.
+/// The allocation that a part belongs to.
 pub(super) fn owner(owner: Option<&Arc<DeviceCore>>) -> Result<&Arc<DeviceCore>> {
     owner.ok_or_else(|| ErrorKind::OfARun.into())
 }
@@ -126,8 +130,8 @@ impl DeviceCore {
     /// There are not as many on both sides; as [`DeviceBuf::to_vec`].
     ///
     /// # Safety
-    /// At `address` are `len` of its elements. `data` points to as many as it says, valid for reads, and for writes on the way out,
-    /// where nothing else accesses them.
+    /// `len` of its elements begin at `address`. `data` points to as many elements as it says, which are
+    /// valid for reads. On the way out they are valid for writes, and nothing else accesses them.
     pub(super) unsafe fn copy<T: Pod>(
         self: &Arc<Self>,
         address: u64,
@@ -138,7 +142,7 @@ impl DeviceCore {
         if fork::is_child() {
             return Err(ErrorKind::Forked.into());
         }
-        // Whoever launches a graph meanwhile is refused.
+        // A graph that is launched meanwhile is refused.
         let _held = Held::new(Arc::clone(self) as _);
         if self.is_poisoned() || !self.settled(direction == Direction::In) {
             return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
@@ -147,7 +151,7 @@ impl DeviceCore {
             return Err(ErrorKind::DeviceBufLength { len, slice: elements }.into());
         }
         let bytes = len * size_of::<T>();
-        let addresses = address..address + bytes as u64;
+        let addresses = DevicePtr(address).range(bytes);
         if direction == Direction::Out {
             self.failure(&addresses).map_or(Ok(()), Err)?;
         }
@@ -155,8 +159,9 @@ impl DeviceCore {
             return Ok(());
         }
         self.transfer(|transfer| {
-            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says the caller; `T: Pod` accepts
-            // whatever it gets. The memory is kept if the stream cannot be waited for.
+            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says
+            // the caller; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
+            // waited for.
             unsafe { transfer.staged(DevicePtr(address), data.cast(), bytes, direction) }
         })?;
         if direction == Direction::In {

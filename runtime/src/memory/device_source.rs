@@ -1,4 +1,4 @@
-//! What `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
+//! The arguments that `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::error::Result;
 use crate::launch::{DeviceSlice, DeviceSliceMut};
 use crate::streams::Held;
 
-/// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`, or a part of one, `buffer.slice(range)?`.
+/// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`, or a part of one,
+/// `buffer.slice(range)?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}`, but this argument is declared `device`",
     label = "expected `&DeviceBuf<{T}>`",
@@ -24,7 +25,8 @@ pub trait DeviceInput<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> Result<DeviceSource<'a>>;
 }
 
-/// Data on the device that a pipeline reads and writes in place: `&mut DeviceBuf<T>`, or a part of one, `buffer.slice_mut(range)?`.
+/// Data on the device that a pipeline reads and writes in place: `&mut DeviceBuf<T>`, or a part of one,
+/// `buffer.slice_mut(range)?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
@@ -36,7 +38,8 @@ pub trait DeviceInOut<'a, T: Pod>: sealed::Sealed {
     fn source(self) -> Result<DeviceSource<'a>>;
 }
 
-/// Data on the device that a pipeline writes in place: `&mut DeviceBuf<T>`, or a part of one, as long as the result.
+/// Data on the device that a pipeline writes in place: `&mut DeviceBuf<T>`, or a part of one, as long as the
+/// result.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
     label = "expected `&mut DeviceBuf<{T}>`",
@@ -157,7 +160,7 @@ mod tests {
         drop(part);
         let part = DeviceOutput::source(buffer.slice_mut(..2).expect("a part")).expect("of a buffer");
         assert_eq!((part.ptr, part.bytes, part.len, part.writable), (start, 4, 2, true));
-        // What a run hands out is none of an argument of another run.
+        // Memory that a run hands out is no argument of another run.
         let of_a_run = DeviceSlice::<u16>::new(DevicePtr(256), 2);
         assert!(matches!(of_a_run.to_vec().unwrap_err().kind(), ErrorKind::OfARun));
         let refused = DeviceInput::source(of_a_run).err().expect("it is no buffer's");

@@ -108,8 +108,9 @@ impl<T: Pod> PinnedBuf<T> {
     /// The `Vec` that was [registered](Self::register), once no operation uses it any more. The buffer is lost after an error.
     ///
     /// # Errors
-    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph) ([`ErrorKind::NotAVec`]); a stream's operation that
-    /// was to write it has failed, with the error of that one, as of [`wait`](Self::wait); it is [`ErrorKind::Poisoned`].
+    /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph)
+    /// ([`ErrorKind::NotAVec`]); a stream's operation that was to write it has failed (with its error, as for
+    /// [`wait`](Self::wait)); it is [`ErrorKind::Poisoned`].
     pub fn into_vec(self) -> Result<Vec<T>> {
         if self.core.is_elsewhere() {
             return Err(ErrorKind::Forked.into());
@@ -130,8 +131,9 @@ impl<T: Pod> PinnedBuf<T> {
     /// but cannot say what has failed.
     ///
     /// # Errors
-    /// Such an operation has failed, or one before it in its stream: with the error of that one, until an operation writes these bytes anew or
-    /// they are [said to be well](Self::forget_failures). The buffer is [`ErrorKind::Poisoned`].
+    /// Such an operation, or one before it in its stream, has failed. The error is that operation's, until an
+    /// operation writes these bytes anew or [`forget_failures`](Self::forget_failures) is called. The buffer
+    /// is [`ErrorKind::Poisoned`].
     pub fn wait(&self) -> Result<&[T]> {
         if self.core.is_elsewhere() {
             return Err(ErrorKind::Forked.into());
@@ -142,8 +144,9 @@ impl<T: Pod> PinnedBuf<T> {
         self.core.uses.failure(&self.core.addresses()).map_or(Ok(&self[..]), Err)
     }
 
-    /// Says that all of it is well, though an operation that was to write it has failed: the CPU has put other data there, or what was there
-    /// before will do. Until then, [`wait`](Self::wait) and runs that read it say what has failed.
+    /// Declares all of it valid although an operation that was to write it has failed, because the CPU has
+    /// written other data there or the earlier data will do. Until then, [`wait`](Self::wait) and runs that
+    /// read it return the error.
     ///
     /// ```
     /// use thalweg::{Device, DeviceBuf, DriverCall, Effect, Fault, PinnedBuf, Spec, Stream};
@@ -160,7 +163,7 @@ impl<T: Pod> PinnedBuf<T> {
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     pub fn forget_failures(&mut self) {
-        // What is still to come may fail, too.
+        // Operations that are still pending may fail, too.
         if self.core.is_writable() {
             self.core.uses.are_written_anew(&self.core.addresses());
         }
@@ -329,7 +332,7 @@ impl PinnedCore {
         Ok(unsafe { Vec::from_raw_parts(self.ptr.as_ptr().cast(), self.bytes / size_of::<T>(), capacity) })
     }
 
-    /// Whether it is another process's: a driver's page-locked memory need not be there in a child.
+    /// Whether it belongs to another process. A driver's page-locked memory need not exist in a child.
     #[inline]
     fn is_elsewhere(&self) -> bool {
         fork::is_child()
@@ -380,10 +383,11 @@ impl PinnedCore {
         &self.device
     }
 
-    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked memory is portable.
+    /// Whether a device may copy it: its own, and every other one of the same kind. A GPU's page-locked
+    /// memory is portable.
     ///
     /// # Errors
-    /// The other one, a simulated device, is lost.
+    /// The other device, a simulated one, is lost.
     pub(crate) fn is_copied_by(&self, device: &Device) -> Result<bool> {
         if self.device.same(device) {
             return Ok(true);
@@ -394,7 +398,8 @@ impl PinnedCore {
         // Nothing of the user's runs under the lock.
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !others.iter().any(|other| other.same(device)) {
-            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before it is freed, or else it stays.
+            // SAFETY: it is pinned memory of a device of the same kind, and the other one disowns it before
+            // it is freed, or else it stays.
             unsafe { device.driver().adopt(self.ptr, self.bytes) }?;
             others.push(device.clone());
         }
@@ -407,8 +412,7 @@ impl PinnedCore {
 
     /// All of its bytes, by address.
     fn addresses(&self) -> Range<u64> {
-        let DevicePtr(start) = self.device_ptr();
-        start..start + self.bytes as u64
+        self.device_ptr().range(self.bytes)
     }
 
     /// Where the device sees it: under unified addressing, where the host does.
@@ -485,15 +489,16 @@ impl Drop for PinnedCore {
     }
 }
 
-/// The memory is about to be freed: other devices know it no more, nor do their graphs, though the next allocation be at its address.
+/// Has other devices and their graphs forget memory that is about to be freed, since the next allocation may
+/// have its address.
 ///
 /// # Errors
-/// One of them still uses it: it must stay.
+/// One of them still uses the memory, which must stay.
 fn disown(ptr: NonNull<u8>, bytes: usize, others: &mut Vec<Device>) -> DriverResult<()> {
-    let start = ptr.addr().get() as u64;
+    let addresses = DevicePtr(ptr.addr().get() as u64).range(bytes);
     while let Some(other) = others.last() {
         other.driver().disown(ptr)?;
-        other.driver().note_gone(start..start + bytes as u64);
+        other.driver().note_gone(addresses.clone());
         others.pop();
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! [`PinnedSlice`] and [`PinnedSliceMut`]: a part of a [`PinnedBuf`], as an argument of a run.
 
 use std::fmt;
-use std::ops::{Range, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -165,19 +165,13 @@ impl PinnedRange {
         self.bytes
     }
 
-    fn addresses(&self) -> Range<u64> {
-        let DevicePtr(start) = self.device_ptr();
-        start..start + self.bytes as u64
-    }
-
-    /// Why some of it may not be what a stream's operation was to write.
+    /// The error because of which some of it may not hold what a stream's operation was to write.
     pub(crate) fn failure(&self) -> Option<Error> {
-        self.core.uses().failure(&self.addresses())
+        self.core.uses().failure(&self.device_ptr().range(self.bytes))
     }
 
-    /// A run has written its first bytes.
+    /// Notes that a run has written its first bytes.
     pub(crate) fn is_written_anew(&self, bytes: usize) {
-        let Range { start, end } = self.addresses();
-        self.core.uses().are_written_anew(&(start..end.min(start.saturating_add(bytes as u64))));
+        self.core.uses().are_written_anew(&self.device_ptr().range(bytes.min(self.bytes)));
     }
 }

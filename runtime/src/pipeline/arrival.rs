@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 #[derive(Default)]
 pub(super) struct Waited {
     since: Option<Instant>,
-    /// Whether a simulated device has got to everything that it has, while nothing else happened.
+    /// Whether a simulated device has carried out all that was enqueued, while nothing else happened.
     is_through: bool,
     /// What was heard last and how much the device had for others, and when that was new.
     heard: Option<((u64, usize), Instant)>,
@@ -145,7 +145,8 @@ impl Run<'_> {
         self.read_on(&mut staging, chunk.index).map_err(explained)?;
         loop {
             let version = exchange.version();
-            // The device may have got to it just now. Its results are withheld, and whoever waits for them pushes nothing more.
+            // The device may have called the function just now. The results are withheld, and callers that
+            // wait for them push nothing more.
             if exchange.function_has_failed() {
                 return Err(Halt::Function);
             }
@@ -359,7 +360,8 @@ impl Run<'_> {
             exchange.wait(version, PATIENCE);
             let nothing_new = exchange.version() == version;
             if is_simulated && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
-                // What is left, functions and callbacks, nobody waits for, unless it is whoever is waited for here.
+                // Only functions and callbacks are left. Nothing waits for them, except perhaps the caller
+                // that this run waits for.
                 self.device.driver().synchronize_device()?;
             }
         }

@@ -1,8 +1,9 @@
-//! Sources and sinks that keep a run waiting: which, for how long, and who is told of it while it waits.
+//! The sources and sinks that keep a run waiting: how long each does, and the message about it while the run
+//! waits.
 //!
-//! A source that neither gives its next chunk nor ends, such as a channel whose sender lives, is waited for for ever. Nobody can tell it
-//! from a slow one, so the run goes on waiting, and says for whom. Callers of a session are not named: they know that they have not
-//! pushed or pulled.
+//! A run waits for ever for a source that neither gives its next chunk nor ends, such as a channel whose
+//! sender lives. Such a source cannot be told from a slow one, so the run goes on waiting and says for which.
+//! Callers of a session are not named, since they know that they have not pushed or pulled.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,25 +16,25 @@ use crate::watch::{self, Late};
 /// How long a run waits for a source or a sink before it says so, once for each of them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a report names was waited for so long, altogether.
+/// A report names the sources and sinks that the run waited for this long, altogether.
 const WORTH_A_WORD: Duration = Duration::from_secs(1);
 
-/// Of each end of a run.
+/// The waits for one source or sink of a run.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Waits {
     time: Duration,
     told: bool,
 }
 
-/// A wait, until this is dropped. It asks for the time once there is something to wait for.
+/// A wait, until this is dropped. It reads the clock once there is something to wait for.
 pub(super) struct Wait<'e> {
     exchange: &'e Exchange,
     plan: &'static Plan,
-    /// Whether nothing but the end of their threads is waited for.
+    /// Whether the run only waits for their threads to end.
     for_the_end: bool,
     /// When it began, and the time up to which it is counted.
     since: Option<(Instant, Instant)>,
-    /// Who is waited for since then: numbers of ends.
+    /// The sources and sinks that the run waits for since then, by number.
     late: Vec<usize>,
 }
 
@@ -67,7 +68,7 @@ impl<'e> Wait<'e> {
         }
     }
 
-    /// Adds the time since it was counted last to those who were late.
+    /// Adds the time since the last count to the sources and sinks that were late.
     fn count(&mut self) -> Instant {
         let now = Instant::now();
         let (_, counted) = self.since.get_or_insert((now, now));
@@ -116,7 +117,7 @@ impl Exchange {
     }
 }
 
-/// Of so many ends.
+/// No waits yet, for this many sources and sinks.
 pub(super) fn no_waits(ends: usize) -> Mutex<Vec<Waits>> {
     Mutex::new(vec![Waits::default(); ends])
 }

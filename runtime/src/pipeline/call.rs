@@ -209,7 +209,8 @@ impl<'p, 'a> Call<'p, 'a> {
         self.pipeline.device.check_own(host, device)
     }
 
-    /// Whether this device may use the host's memory, and what the run `reads` of it is what was to be written there.
+    /// Whether this device may use the host's memory, and what the run `reads` of it is what was to be
+    /// written there.
     pub(super) fn usable_on_host(
         &self,
         host: &'static str,

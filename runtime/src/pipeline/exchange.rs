@@ -305,7 +305,7 @@ impl Exchange {
     }
 }
 
-/// How long a run sleeps at most while sinks write: so late it may say that it waits.
+/// The longest that a run sleeps while sinks write. Its message that it waits may be late by this much.
 const LOOKING: Duration = Duration::from_secs(1);
 
 /// How long a run that has no memory to keep results in waits before it tries again.

@@ -133,7 +133,7 @@ impl Call<'_, '_> {
             let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange));
             let outcome = enqueued.and_then(|enqueued| self.finish(enqueued, watch, Some(&exchange)));
             drop(closes);
-            // The scope waits for them too, without a word.
+            // The scope waits for them too, but would not say for which.
             exchange.wait_for_threads(plan);
             outcome
         })

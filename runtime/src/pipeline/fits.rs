@@ -1,10 +1,10 @@
-//! What rustc asks of a ring whose size is constant: whether it fits its budget.
+//! The check by rustc that a ring whose size is constant fits its budget.
 
 use super::Size;
 use crate::layout::Message;
 
-/// Stops the compilation where a ring does not fit its budget, in bytes, and says what would. A depth that is left to the runtime is
-/// as small as it can be. The message begins with the error's code.
+/// Stops the compilation if a ring does not fit its budget, in bytes, and says which chunk and depth would. A
+/// depth that is left to the runtime counts as the smallest. The message begins with the error's code.
 #[track_caller]
 pub const fn fits_budget(code: &str, budget: usize, depth: Option<usize>, chunk: usize, buffers: &[Size]) {
     let slots = match depth {
@@ -50,7 +50,8 @@ const fn bytes(chunk: usize, buffers: &[Size]) -> usize {
     bytes
 }
 
-/// The largest chunk, of fewer items than `too_large`, whose slot has no more bytes than this; 0 if there is none.
+/// The largest chunk, of fewer items than `too_large`, whose slot has no more bytes than this; 0 if there is
+/// none.
 const fn chunk_that_fits(most: usize, too_large: usize, buffers: &[Size]) -> usize {
     let (mut fits, mut too_large) = (0, too_large);
     while too_large - fits > 1 {

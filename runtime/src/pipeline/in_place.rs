@@ -1,7 +1,6 @@
 //! [`InPlace`]: an argument of a run that chunks use where it is, on the device or in page-locked host memory.
 
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -17,7 +16,7 @@ use crate::memory::{
     MappedInput, MappedOutput, PinnedRange,
 };
 use crate::plan::{BufferKind, BufferPlan};
-use crate::streams::{Held, Memory, Uses};
+use crate::streams::Held;
 
 /// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
 pub(super) struct InPlace {
@@ -27,7 +26,7 @@ pub(super) struct InPlace {
     /// In elements.
     pub(super) len: usize,
     pub(super) writable: bool,
-    /// Whether the run needs what it holds.
+    /// Whether the run needs the data in it.
     reads: bool,
 }
 
@@ -55,36 +54,27 @@ impl InPlace {
         }
     }
 
-    /// The same, of which the run does not need what it holds.
+    /// The same argument, whose data the run does not need.
     pub(super) fn unread(self) -> Self {
         Self { reads: false, ..self }
     }
 
-    /// Why some of what the run needs of it is not what a stream's operation was to write.
+    /// The error because of which some of the data that the run needs may not be what a stream's operation
+    /// was to write.
     pub(super) fn failure(&self) -> Option<Error> {
-        self.uses().failure(&self.addresses()).filter(|_| self.reads)
+        let failure = match &self.core {
+            Core::Device(core, _) => core.failure(&self.ptr().range(self.range.1)),
+            Core::Pinned(range) => range.failure(),
+        };
+        failure.filter(|_| self.reads)
     }
 
-    /// The run has written its first bytes.
+    /// Notes that the run has written its first bytes.
     pub(super) fn is_written_anew(&self, bytes: usize) {
-        let Range { start, end } = self.addresses();
-        let written = start..end.min(start.saturating_add(bytes as u64));
         match &self.core {
-            Core::Device(core, _) => core.is_written_anew(&written),
-            Core::Pinned(range) => Memory::uses(range.core()).are_written_anew(&written),
+            Core::Device(core, _) => core.is_written_anew(&self.ptr().range(bytes.min(self.range.1))),
+            Core::Pinned(range) => range.is_written_anew(bytes),
         }
-    }
-
-    fn uses(&self) -> &Uses {
-        match &self.core {
-            Core::Device(core, _) => Memory::uses(&**core),
-            Core::Pinned(range) => Memory::uses(range.core()),
-        }
-    }
-
-    fn addresses(&self) -> Range<u64> {
-        let (DevicePtr(start), bytes) = self.range;
-        start..start + bytes as u64
     }
 
     pub(super) fn ptr(&self) -> DevicePtr {

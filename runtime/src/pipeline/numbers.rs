@@ -1,7 +1,8 @@
-//! Which methods and functions are numbers' own, so that what they give follows from what they are given.
+//! The methods and functions that are numbers' own, so that their results follow from their arguments.
 //!
-//! The macro sees names. What `x.sqrt()` and `u32::from(x)` call depends on the types, and on what the user has in scope. So the
-//! generated code asks here, and rustc has the last word. A number's own method that takes it by value comes before any trait's.
+//! The macro sees only names. The types and the user's scope decide which function `x.sqrt()` or
+//! `u32::from(x)` calls. So the generated code asks here, and rustc decides. A number's own method that takes
+//! it by value comes before any trait's.
 
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
@@ -18,7 +19,7 @@ fn word_if(is_known: bool) -> Option<u64> {
     is_known.then_some(0)
 }
 
-/// Functions that say of a function, called with some arguments, whether it is the one of these types.
+/// Functions that tell whether a function, called with some arguments, is the one of these types.
 macro_rules! functions {
     ($($name:ident: $($ty:ident)*;)*) => {$(
         #[doc = concat!("A word if what is called is a number's `", stringify!($name), "`.")]
@@ -30,7 +31,8 @@ macro_rules! functions {
     )*};
 }
 
-/// That a type has a method, of its own where no trait is in scope, and takes the number by value; and that it is stable.
+/// Asserts that a type has a stable method of its own (no trait is in scope), which takes the number by
+/// value.
 macro_rules! takes {
     ($ty:ident $name:ident()) => {
         let _: fn($ty) -> _ = <$ty>::$name;
@@ -45,7 +47,8 @@ macro_rules! takes {
 
 macro_rules! own {
     ($($name:ident $arguments:tt: $($ty:ident)*;)*) => {
-        /// Functions that say of a receiver, which is not evaluated, whether its type has this method of its own.
+        /// Functions that tell whether the type of a receiver, which is not evaluated, has this method of its
+        /// own.
         #[no_implicit_prelude]
         mod own {
             use ::core::ops::FnOnce;
@@ -100,8 +103,9 @@ pub mod methods {
 
     pub use super::own::*;
 
-    /// Of floating-point numbers these methods are their own, and of integers they are [`Ord`]'s. The second closure makes the call
-    /// where that is in scope: where it is another trait's method, it is two traits' there, which rustc refuses.
+    /// Floating-point numbers have these methods of their own, integers have them from [`Ord`]. The second
+    /// closure makes the call with `Ord` in scope: if the method is another trait's, the call is ambiguous
+    /// there, and rustc refuses it.
     macro_rules! ordered {
         ($($name:ident $arguments:tt)*) => {$(
             #[doc = concat!("A word if a receiver is a number, of which `", stringify!($name), "` is called.")]
@@ -141,7 +145,7 @@ pub mod functions {
         from_ne_bytes: i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64;
     }
 
-    /// Of the conversions those between numbers.
+    /// The conversions between numbers.
     #[inline]
     pub fn from<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Option<u64> {
         macro_rules! is_one_of {
@@ -201,7 +205,7 @@ mod tests {
         assert_eq!(functions::max(&usize::max, |function, _| function(2, 3)), Some(0));
         assert_eq!(functions::max(&char::max, |function, _| function('a', 'b')), None);
         assert_eq!(functions::max(&u32::min, |function, _| function(2, 3)), None);
-        // Of any type, which the argument decides.
+        // The argument decides which type `from` converts.
         assert_eq!(functions::from(&u64::from, |function, _| function(7_u8)), Some(0));
         assert_eq!(functions::from(&f64::from, |function, _| function(1.5_f32)), Some(0));
         assert_eq!(functions::from(&String::from, |function, _| function("7")), None);

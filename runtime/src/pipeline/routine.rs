@@ -1,9 +1,9 @@
-//! What rustc asks of a path after `call`: whether it is a routine.
+//! The check by rustc that a path after `call` is a routine.
 
 use super::Enqueue;
 
-/// A routine, of up to 16 arguments: a function whose first parameter is [`&Enqueue`](Enqueue). `M` is all that its type says, so that
-/// each function implements this for one `M` at most.
+/// A routine of up to 16 arguments: a function whose first parameter is [`&Enqueue`](Enqueue). `M` is the
+/// whole signature, so that each function implements this for one `M` at most.
 #[diagnostic::on_unimplemented(
     message = "`call` takes a routine, which this function is not",
     label = "expected a function whose first parameter is `&Enqueue<'_>`",
@@ -11,7 +11,8 @@ use super::Enqueue;
     note = "an ordinary function of slices is called on the CPU: `host name(&x, &mut y)`"
 )]
 pub trait Routine<M> {
-    /// The function. Where it is no routine rustc does not know it, and says nothing more of the call.
+    /// The function. If it is no routine, rustc does not know this type and reports nothing more about the
+    /// call.
     type Itself;
 
     #[doc(hidden)]

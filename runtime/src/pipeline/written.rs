@@ -1,4 +1,4 @@
-//! [`Written`]: which arguments a run has written anew, so that what has failed there before is no matter any more.
+//! [`Written`]: the arguments that a run has written anew, so that earlier failures there no longer count.
 
 use super::in_place::InPlace;
 use super::shape::{BufferShape, Shape};
@@ -34,7 +34,7 @@ impl Written {
                 data.is_written_anew(self.bytes(buffer.shape));
             }
         }
-        // What is carried is given back whole.
+        // Carried data are given back whole.
         let given_back = shared.iter().filter_map(Shared::source).filter(|source| source.writable);
         for source in given_back {
             if let HostMemory::Pinned(range) = &source.memory {
@@ -52,7 +52,8 @@ impl Written {
         accesses.into_iter().any(|access| access.writes && access.memory == memory)
     }
 
-    /// The bytes of an argument that belong to the run's chunks. One with elements for each chunk may have more.
+    /// The bytes of an argument that belong to the run's chunks. One with elements for each chunk may have
+    /// more.
     fn bytes(&self, shape: Shape) -> usize {
         if shape.per_chunk { self.chunks.saturating_mul(shape.bytes()) } else { usize::MAX }
     }

@@ -1,10 +1,11 @@
-//! Where host bodies and functions run: on threads that do nothing else.
+//! Host bodies and functions run on threads that do nothing else.
 //!
 //! A body may use rayon. On a thread of the caller's pool its waiting would steal other tasks of that pool, one of which
 //! may run another pipeline on this device and so wait for the very body below it on the stack; and where the pool's
-//! threads all wait for this device, the body's own tasks would find no thread. So a body has a pool for itself while it runs, a
-//! crew: its tasks stay among themselves, and the caller sleeps. In a pool that bodies of several devices shared, one
-//! that waits for a task might have another one's body on its own stack, and bodies that meet would need as many threads as there are devices.
+//! threads all wait for this device, the body's own tasks would find no thread. So a body has a pool for
+//! itself while it runs, a crew: its tasks stay among themselves, and the caller sleeps. In a pool that
+//! bodies of several devices shared, one that waits for a task might have another one's body on its own
+//! stack, and bodies that meet would need as many threads as there are devices.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -19,7 +20,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::fault;
 use crate::driver::{DriverResult, HostBody};
 
-/// Crews that have nothing to do. There are as many as bodies were at work at the same time: a device has one at a time.
+/// The idle crews. There are as many crews as bodies ran at the same time; each device runs one at a time.
 static IDLE: Mutex<Vec<ThreadPool>> = Mutex::new(Vec::new());
 
 fn idle() -> MutexGuard<'static, Vec<ThreadPool>> {
@@ -31,9 +32,9 @@ thread_local! {
     static IS_IN_CREW: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A crew that nobody has; none where the system gives no threads.
+/// An idle crew, or a new one. `None` if the system gives no threads.
 fn crew() -> Option<ThreadPool> {
-    // The one that was at work last: its threads may still be awake.
+    // The crew that worked last comes first, since its threads may still be awake.
     let idle = idle().pop();
     idle.or_else(new_crew)
 }

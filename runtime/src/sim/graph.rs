@@ -5,9 +5,9 @@
 //! graph's order, for the race checker too: a chain adds none, because its nodes are ordered anyway, and a node is on
 //! the launch's stream only if it is that stream's next command or comes after it.
 //!
-//! The launches of a stream use the same chains, one after another. That adds no order either: all of a launch comes before what is
-//! enqueued on its stream afterwards, the next launch there included. With chains of their own for each launch, what is
-//! known of each command would grow with their number.
+//! The launches of a stream use the same chains, one after another. That adds no order either: all of a
+//! launch comes before what is enqueued on its stream afterwards, the next launch there included. With chains
+//! of their own for each launch, what is known of each command would grow with their number.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ impl Machine {
         Ok(())
     }
 
-    /// So many chains for a launch on a stream: those of the launches before, and new ones.
+    /// This many chains for a launch on a stream: those of earlier launches, and new ones.
     fn chains(
         &mut self,
         call: &'static str,

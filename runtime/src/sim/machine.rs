@@ -368,8 +368,8 @@ impl Machine {
         self.push(call, stream, tag, Step::Wait(Arc::clone(record)), cost)
     }
 
-    /// What is enqueued on a graph's chain from now on comes after a record, and has nothing else to do with what was on it before:
-    /// that comes before the record.
+    /// Begins a graph's chain anew. Commands that are enqueued on it from now on come after the record, and
+    /// so after all earlier commands on the chain, which come before the record.
     pub fn begin_chain(
         &mut self,
         call: &'static str,

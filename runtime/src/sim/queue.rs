@@ -52,7 +52,7 @@ pub(super) struct Work {
 pub(super) enum Step {
     Record(Arc<Record>),
     Wait(Arc<Record>),
-    /// The same, and what went wrong on the stream before is forgotten: a graph's chain begins anew.
+    /// The same for a graph's chain that begins anew: earlier failures on it are forgotten.
     Begin(Arc<Record>),
     Work(Work),
 }

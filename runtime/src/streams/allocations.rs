@@ -6,11 +6,12 @@ use std::sync::{Arc, Weak};
 
 use super::uses::Memory;
 
-/// By where it begins, and by a number that tells apart what begins at one place: memory that is lent may be lent twice.
+/// The allocations by first address, and by a number that tells apart those with the same first address,
+/// since memory may be lent more than once.
 #[derive(Default)]
 pub(super) struct Allocations {
     all: BTreeMap<(u64, u64), Allocation>,
-    /// So far.
+    /// The number of allocations that were added so far.
     added: u64,
     /// Whether some of them have bytes in common.
     overlap: bool,
@@ -25,9 +26,9 @@ struct Allocation {
 pub(super) type Found = (Arc<dyn Memory>, Range<u64>);
 
 impl Allocations {
-    /// Adds memory; its number.
+    /// Adds memory, and returns its number.
     pub(super) fn add(&mut self, bytes: Range<u64>, memory: Weak<dyn Memory>) -> u64 {
-        // Of those that do not overlap, the last one that begins before the end reaches furthest.
+        // Among allocations that do not overlap, the last one that begins before the end reaches furthest.
         let before = self.all.range(..(bytes.end, 0)).next_back();
         self.overlap |= before.is_some_and(|(_, earlier)| earlier.end > bytes.start);
         self.added += 1;
@@ -53,7 +54,7 @@ impl Allocations {
 
     /// Memory that all these bytes are in.
     pub(super) fn holding(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
-        // The last one to begin before them, unless there are others that it lies in.
+        // Unless allocations overlap, only the last one that begins before the bytes can hold them.
         let before = self.all.range(..=(bytes.start, u64::MAX)).rev();
         let few = if self.overlap { usize::MAX } else { 1 };
         let mut holding = before.take(few).filter(|(_, allocation)| bytes.end <= allocation.end);

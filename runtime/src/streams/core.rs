@@ -313,8 +313,8 @@ impl StreamCore {
         outcome
     }
 
-    /// The device has said that something has gone wrong after the first so many operations. It has carried none out since, also of
-    /// those that were enqueued meanwhile.
+    /// Notes that the device has reported a failure after the first `completed` operations. It has carried
+    /// out none of the later ones, nor of those that were enqueued meanwhile.
     fn fail_since(&self, completed: u64, error: &Error) {
         let enqueued = self.state().enqueued;
         self.progress.fail(completed + 1..=enqueued, error);
@@ -368,7 +368,7 @@ impl StreamCore {
             let is_of_operations = error.tag.is_some() || error.is_asynchronous();
             let error = self.explain(error, None);
             if is_of_operations {
-                // Whoever waits next is not told any more.
+                // The device does not report the failure again to the next caller that waits.
                 self.fail_since(since, &error);
             }
             error
@@ -507,12 +507,12 @@ impl Drop for StreamCore {
     }
 }
 
-/// A stream that has come this far has failed on the way: where other streams have got to, they say themselves. What has failed in
-/// one of them may be why, and if not, what they have written is well.
+/// Waits for the streams that a failed stream comes after. Each of them notes its own failures, which may
+/// have caused this one. Data that a stream without a failure has written are valid.
 fn ask(registry: &Registry, clock: &Clock) {
     for stream in registry.streams() {
         if let Some(number) = clock.reached_of(&stream.progress) {
-            // It keeps what has gone wrong.
+            // The stream keeps its failure.
             stream.wait_for(number);
         }
     }

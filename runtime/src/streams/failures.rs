@@ -1,16 +1,17 @@
-//! [`Failures`]: which bytes of an allocation are not what an operation was to write, and why.
+//! [`Failures`]: the bytes of an allocation that a failed operation was to write, with its error.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::error::Error;
 
-/// By first byte: where the failed bytes end, and the error of the operation that was to write them last. They do not overlap.
+/// The end of each range of failed bytes, by first byte, and the error of the last operation that was to
+/// write them. The ranges do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Failures(BTreeMap<u64, (u64, Error)>);
 
 impl Failures {
-    /// An operation that was to write these bytes has failed.
+    /// Notes that an operation that was to write these bytes has failed.
     pub(super) fn add(&mut self, bytes: Range<u64>, error: Error) {
         if bytes.is_empty() {
             return;
@@ -19,7 +20,7 @@ impl Failures {
         self.0.insert(bytes.start, (bytes.end, error));
     }
 
-    /// Something has written these bytes.
+    /// Notes that these bytes were written.
     pub(super) fn remove(&mut self, bytes: &Range<u64>) {
         if self.0.is_empty() || bytes.is_empty() {
             return;
@@ -36,7 +37,7 @@ impl Failures {
         }
     }
 
-    /// Those of these bytes.
+    /// The failures of these bytes.
     pub(super) fn within(&self, bytes: &Range<u64>) -> Vec<(Range<u64>, Error)> {
         let before_end = self.0.range(..bytes.end).filter(|(_, (end, _))| bytes.start < *end);
         let clipped = |(&start, (end, error)): (&u64, &(u64, Error))| {

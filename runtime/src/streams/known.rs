@@ -1,4 +1,4 @@
-//! [`Known`]: what is known of an allocation's bytes: the uses that may not be over, and what has failed.
+//! [`Known`]: the uses of an allocation's bytes that may not be over, and the failures.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +17,8 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Forgets the uses that are over; the error of the last of them that was to write and has failed.
+    /// Forgets the uses that are over. Returns the error of the last of them that was to write and has
+    /// failed.
     pub(super) fn forget_over(&mut self) -> Option<Error> {
         let mut failed = None;
         self.uses.retain(|earlier| {
@@ -38,10 +39,10 @@ impl Segment {
         }
     }
 
-    /// The stream has taken a use: forgets what comes before it; whether it is the only one left.
+    /// Forgets the uses that come before one that the stream has taken. Returns whether no other use is left.
     fn has_taken(&mut self, new: &Use, clock: &Clock) -> bool {
-        // Whatever must come after an earlier read or write that this one comes after will, if this one writes; and a read
-        // makes up for earlier reads.
+        // A later use that must come after an earlier one also comes after this one, if this one writes, or
+        // if both are reads. So the earlier one need not be kept.
         self.uses.retain(|earlier| {
             earlier.is(new) || !((new.write || !earlier.write) && earlier.is_before(&new.progress, clock))
         });
@@ -49,7 +50,7 @@ impl Segment {
     }
 }
 
-/// What is known of an allocation, by address.
+/// The uses and failures of an allocation, by address.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) segments: BTreeMap<u64, Segment>,
@@ -57,10 +58,10 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Makes room for a use of some bytes: what is over is forgotten, but for what it has left behind.
+    /// Adds a use of some bytes. Uses that are over are forgotten, but their failures are kept.
     pub(super) fn add(&mut self, bytes: &Range<u64>, new: &Use) {
         let Self { segments, failures } = self;
-        // Nearly always: a slot, or a whole buffer, once more.
+        // Nearly always a slot, or a whole buffer, is used once more.
         if let Some(same) = segments.get_mut(&bytes.start).filter(|segment| segment.end == bytes.end) {
             if let Some(error) = same.forget_over() {
                 failures.add(bytes.clone(), error);
@@ -90,7 +91,7 @@ impl Known {
         }
     }
 
-    /// The stream has taken a use that was noted, which writes all of it `anew`, or not.
+    /// Notes that the stream has taken a use that was noted. `anew` says that it writes all of these bytes.
     pub(super) fn has_taken(&mut self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
         let Self { segments, failures } = self;
         if anew {
@@ -105,7 +106,7 @@ impl Known {
             alone &= segment.has_taken(new, clock);
         }
         if alone {
-            // One in place of many.
+            // One segment takes the place of many.
             while let Some((&start, _)) = segments.range(bytes.clone()).next() {
                 segments.remove(&start);
             }
@@ -128,7 +129,7 @@ impl Known {
         if let Some(same) = segments.get(&bytes.start).filter(|segment| segment.end == bytes.end) {
             return same.uses.iter().find(conflicts).cloned();
         }
-        // The one that it begins in, too.
+        // The segment in which the bytes begin counts, too.
         let first =
             segments.range(..=bytes.start).next_back().filter(|(_, segment)| segment.end > bytes.start);
         let start = first.map_or(bytes.start, |(&start, _)| start);

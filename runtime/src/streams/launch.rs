@@ -7,7 +7,7 @@ use super::memory::used;
 use super::operation::{Bodies, Operation};
 use super::stream::Stream;
 use super::uses::Caller;
-use crate::driver::{Access, DevicePtr, RawLaunch};
+use crate::driver::{Access, RawLaunch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::extent::{Axis, Extent};
 use crate::function::{Function, check_limits};
@@ -82,8 +82,7 @@ impl ByHand<'_> {
             }
             let memory = accesses.iter().filter(|access| access.bytes > 0);
             let memory = memory.map(|access| {
-                let DevicePtr(start) = access.ptr;
-                let used = used(device, start..start + access.bytes as u64, access.write)?;
+                let used = used(device, access.ptr.range(access.bytes), access.write)?;
                 Ok(Used { anew: access.anew, ..used })
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;

@@ -123,8 +123,7 @@ impl HostPart {
             device.check_stream("PinnedBuf", core.device())?;
         }
         check(&**core, "PinnedBuf")?;
-        let start = self.range.device_ptr().0;
-        let bytes = start..start + self.range.bytes() as u64;
+        let bytes = self.range.device_ptr().range(self.range.bytes());
         Ok(Used { memory: Arc::clone(core) as _, bytes, write, anew: write })
     }
 }
@@ -135,7 +134,7 @@ impl DevicePart {
     }
 
     pub(super) fn used<T>(&self, device: &Device, write: bool) -> Result<Used> {
-        used(device, self.ptr.0..self.ptr.0 + self.bytes::<T>() as u64, write)
+        used(device, self.ptr.range(self.bytes::<T>()), write)
     }
 }
 

@@ -21,9 +21,9 @@ pub(crate) struct Progress {
     /// before another one does: a device may say that once.
     stream: Mutex<Option<Last>>,
     completed: AtomicU64,
-    /// What went wrong, each time in one of these operations, in order.
+    /// The failures in order, each with the operations of which one has failed.
     failed: Mutex<Vec<(RangeInclusive<u64>, Error)>>,
-    /// Whether anything did, to look at without the lock.
+    /// Whether there is any failure. It is read without the lock.
     has_failed: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl Last {
     }
 }
 
-/// How many failures of a stream are told apart. The oldest of more become one.
+/// The most failures of a stream that are told apart. Beyond that, the oldest are merged.
 const FAILURES: usize = 256;
 
 impl Progress {
@@ -118,28 +118,28 @@ impl Progress {
         self.has_reached(number)
     }
 
-    /// Something has gone wrong in one of these operations. To be said before they are over.
+    /// Notes that one of these operations has failed. Call it before they count as completed.
     pub(super) fn fail(&self, operations: RangeInclusive<u64>, error: &Error) {
         if operations.is_empty() {
             return;
         }
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match failed.last_mut().filter(|(last, _)| operations.start() <= last.end()) {
-            // A device that is lost says so each time.
+            // A lost device reports the failure each time.
             Some((last, _)) => {
                 *last = *last.start().min(operations.start())..=*last.end().max(operations.end());
             }
             None => failed.push((operations, error.clone())),
         }
         if failed.len() > FAILURES {
-            // Better one that was none than none that was one.
+            // An operation between the two may be taken for failed, but no failure is lost.
             let (oldest, _) = failed.remove(0);
             failed[0].0 = *oldest.start()..=*failed[0].0.end();
         }
         self.has_failed.store(true, Ordering::Release);
     }
 
-    /// What went wrong, if that may have been this operation, which is over.
+    /// The error, if this operation, which is over, may have failed.
     pub(super) fn failure(&self, number: u64) -> Option<Error> {
         if !self.has_failed.load(Ordering::Acquire) {
             return None;

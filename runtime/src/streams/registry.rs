@@ -102,10 +102,10 @@ impl Registry {
         locked(&self.legacy)
     }
 
-    /// Memory that operations may use; its number. What is pending on memory that it has bytes in common with is pending on it, too.
+    /// Adds memory that operations may use, and returns its number. Operations that are pending on other
+    /// memory with common bytes are pending on it, too.
     pub(crate) fn add_memory(&self, start: DevicePtr, bytes: usize, memory: &Arc<dyn Memory>) -> u64 {
-        let DevicePtr(start) = start;
-        let bytes = start..start.saturating_add(bytes as u64);
+        let bytes = start.range(bytes);
         let mut all = locked(&self.memory);
         let number = all.add(bytes.clone(), Arc::downgrade(memory));
         self.overlap.store(all.overlap(), Ordering::Release);
@@ -117,7 +117,7 @@ impl Registry {
         number
     }
 
-    /// The memory of that number, which begins there, is going.
+    /// Removes the memory of this number, which begins at `start`.
     pub(crate) fn remove_memory(&self, start: DevicePtr, number: u64) {
         let mut all = locked(&self.memory);
         all.remove(start.0, number);
@@ -129,8 +129,8 @@ impl Registry {
         locked(&self.memory).holding(bytes)
     }
 
-    /// What an operation uses, with all other memory that has some of these bytes, which was lent more than once; `None` if there is no
-    /// such memory.
+    /// The memory that an operation uses, with all other memory that has some of the same bytes, because it
+    /// was lent more than once. `None` if no memory overlaps.
     pub(super) fn with_overlaps(&self, used: &[Used]) -> Option<Vec<Used>> {
         if !self.overlap.load(Ordering::Acquire) {
             return None;
@@ -146,8 +146,8 @@ impl Registry {
         Some(all)
     }
 
-    /// Something else than a stream in the user's hands has written these bytes of some memory: what has failed there before is no
-    /// matter any more.
+    /// Notes that something other than a stream by hand has written these bytes of some memory. Earlier
+    /// failures there no longer count.
     pub(crate) fn is_written_anew(&self, uses: &Uses, bytes: &Range<u64>) {
         uses.are_written_anew(bytes);
         if self.overlap.load(Ordering::Acquire) {

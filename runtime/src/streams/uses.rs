@@ -46,7 +46,7 @@ pub(super) struct Use {
     pub(super) stream: Weak<StreamCore>,
     pub(super) caller: Caller,
     pub(super) write: bool,
-    /// The driver has not taken it: what goes wrong in its stream is nothing to the memory.
+    /// Whether the driver has refused it, so that failures of its stream do not concern the memory.
     pub(super) refused: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
 /// The uses of one allocation, by address, and what has failed of those that are over.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
-    /// What is in the segments, to look at without the lock.
+    /// Whether the segments have reads and writes. It is read without the lock.
     pending: AtomicU8,
     /// Runs, and copies that are waited for, that have it.
     runs: AtomicU32,
@@ -142,8 +142,8 @@ impl Uses {
         self.locked().conflict(bytes, write, next)
     }
 
-    /// Notes a use of some bytes, before the driver is asked: from now on it is waited for. `clock` is what comes before it if it
-    /// is enqueued.
+    /// Notes a use of some bytes before the driver is asked. From now on callers wait for it. `clock` covers
+    /// the operations that come before it if it is enqueued.
     ///
     /// # Errors
     /// A run holds the memory, or an earlier use that nothing orders with this one, if that `matters`.
@@ -171,33 +171,35 @@ impl Uses {
         Ok(())
     }
 
-    /// The driver has taken what was noted: what comes before it need not be known any more. `anew`: it writes all of it, whatever
-    /// was there.
+    /// Notes that the driver has taken a use. Earlier uses are forgotten, and so are failures of the bytes that
+    /// it writes `anew`, whatever was there.
     pub(super) fn has_taken(&self, bytes: &Range<u64>, new: &Use, clock: &Clock, anew: bool) {
         if !bytes.is_empty() {
             self.locked().has_taken(bytes, new, clock, anew);
         }
     }
 
-    /// The driver has refused what was noted. It is waited for all the same, in case that some of it was taken.
+    /// Notes that the driver has refused a use. Callers still wait for it, since the driver may have taken a
+    /// part.
     pub(super) fn has_refused(&self, bytes: &Range<u64>, new: &Use) {
         let mut known = self.locked();
         known.uses_mut(bytes).filter(|earlier| earlier.is(new)).for_each(|refused| refused.refused = true);
     }
 
-    /// Why some of these bytes may not be what an operation was to write. What is pending was waited for.
+    /// The error because of which some of these bytes may not be what an operation was to write. The caller
+    /// has waited for pending operations.
     pub(crate) fn failure(&self, bytes: &Range<u64>) -> Option<Error> {
         self.locked().failures.first(bytes)
     }
 
-    /// These bytes are written anew, by something else than a stream in the user's hands.
+    /// Notes that something other than a stream by hand has written these bytes anew.
     pub(crate) fn are_written_anew(&self, bytes: &Range<u64>) {
         self.locked().failures.remove(bytes);
     }
 
     /// Takes over what is known of some bytes of other memory, which are this memory's, too.
     pub(super) fn adopt(&self, other: &Self, bytes: &Range<u64>) {
-        // Not both locks at once.
+        // The two locks are never held at once.
         let (segments, failed) = {
             let known = other.locked();
             (known.segments.clone(), known.failures.within(bytes))

@@ -143,7 +143,7 @@ impl Timeline {
         }
     }
 
-    /// What could overlap, and is on one stream: whole stages, operations of one stage, or both.
+    /// The work that could overlap but is on one stream: whole stages, operations of one stage, or both.
     fn on_one_stream(&self) -> (String, String) {
         let operations = || self.plan.operations.iter().enumerate();
         let engines = |stage: usize| {

@@ -30,8 +30,8 @@ impl Memory {
     }
 }
 
-/// What is found of a body that writes elements of so many bytes through `write`, which gets the memory and how often the body was called
-/// before.
+/// The finding for a body that writes elements of this many bytes through `write`, which gets the memory and
+/// the number of earlier calls.
 fn found(
     memory: &Memory,
     element: usize,
@@ -63,7 +63,7 @@ fn one_element_and_how_often_the_body_is_called() {
                 elements.filter(|(i, _)| *i != hole).for_each(|(_, bytes)| bytes.fill(7));
             };
             let expected = match element {
-                // No four bytes at a multiple of four are in it.
+                // The element has no four bytes at a multiple of four.
                 5 if hole == 9 => (None, 1),
                 _ => (Some((1, hole)), calls),
             };
@@ -97,7 +97,7 @@ fn several_small_elements() {
     }
 }
 
-/// A value that happens to be what was there before is no claim, and all memory is as after the first call.
+/// A value that equals the pattern by chance is not reported, and all memory is as after the first call.
 #[test]
 fn what_was_written_by_chance() {
     let (memory, other) = (Memory::new(400), Memory::new(8));

@@ -271,7 +271,8 @@ fn damaged_files() {
     assert!(well > 100 && failed > 20, "{well} {failed}");
 }
 
-/// With any byte changed, in one bit, by one, or in all: as many rows as there were, or an error.
+/// A file with any byte changed (in one bit, by one, or in all bits) has as many rows as before, or is an
+/// error.
 #[test]
 fn damaged_files_have_no_fewer_rows() {
     fn check<T: Number>(file: &[u8], column: &str, rows: usize) {

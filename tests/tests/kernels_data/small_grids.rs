@@ -53,7 +53,7 @@ fn grids_that_are_too_small(device: &Device) {
             result.map(drop)
         };
         if device.is_simulated() {
-            // Which does not let it pass.
+            // The simulated device reports the unwritten elements.
             run([100; 3]).unwrap();
             for (which, needed) in [30 * images, 10 * images, 30 * images].into_iter().enumerate() {
                 let mut grids = [100; 3];
@@ -70,7 +70,7 @@ fn grids_that_are_too_small(device: &Device) {
                 assert_eq!(kernel, ["normalize_hwc", "normalize_chw", "gather_f32"][which]);
                 let left = 30 * images / needed * (needed - threads);
                 assert_eq!((elements, unwritten), (30 * images, left), "{error}");
-                // Of `chw`, the first channel of the first pixel that nobody has.
+                // For `chw` it is the first channel of the first pixel that no thread has.
                 assert_eq!(first, if which == 1 { threads / 10 * 30 + threads % 10 } else { threads });
             }
             continue;

@@ -1,4 +1,4 @@
-//! Memory that is lent more than once: whoever uses a part of it waits for everybody's operations on it.
+//! Memory that is lent more than once: each use of a part waits for all operations on its bytes.
 
 use thalweg::prelude::*;
 use thalweg::{DeviceBuf, PinnedBuf, Stream};
@@ -6,14 +6,14 @@ use thalweg::{DeviceBuf, PinnedBuf, Stream};
 const TWICE: &str = "THALWEG_LENT_TWICE";
 const N: usize = 1000;
 
-/// Memory of `theirs`, which is there for the whole test: nobody accesses it but through what is lent.
+/// Lends memory of `theirs`, which lives for the whole test. Only the lent buffers access it.
 fn lend(theirs: &DeviceBuf<f32>, from: usize, len: usize) -> DeviceBuf<f32> {
     // SAFETY: the elements are within the buffer, which outlives what is lent.
     unsafe { DeviceBuf::from_raw(theirs.device(), theirs.address() + 4 * from as u64, len, ()) }
         .expect("memory")
 }
 
-/// An upload to the one that was lent first, which is then read: the copy back waits for the stream.
+/// Uploads to the buffer that was lent first, and reads it. The copy back waits for the stream.
 fn upload_and_read(device: &Device) {
     let theirs = DeviceBuf::<f32>::zeroed(device, N).expect("memory");
     let x = PinnedBuf::from_slice(device, &[1.0; N]).expect("memory");
@@ -53,7 +53,7 @@ fn uses_of_what_is_lent_twice_are_known_to_all() {
         let x = PinnedBuf::from_slice(device, &[1.0; N]).expect("memory");
         let (one, other) = (Stream::new(device).expect("one"), Stream::new(device).expect("another"));
         let (mut whole, mut part) = (lend(&theirs, 0, N), lend(&theirs, 100, 10));
-        // The whole is used beside its part, and what is used of both is known of both.
+        // The whole is used beside its part, and a use of common bytes counts for both.
         one.upload(&x, &mut whole).expect("a copy");
         is_race(other.upload(x.slice(..10).expect("ten"), &mut part));
         one.upload(x.slice(..10).expect("ten"), &mut part).expect("a copy");
@@ -61,10 +61,10 @@ fn uses_of_what_is_lent_twice_are_known_to_all() {
         other
             .upload(x.slice(..100).expect("some"), whole.slice_mut(..0).expect("none"))
             .expect_err("too long");
-        // What is lent later knows what is under way.
+        // Operations that are under way count for memory that is lent later.
         let mut late = lend(&theirs, 105, 100);
         is_race(other.upload(x.slice(..100).expect("some"), &mut late));
-        // What a graph writes is written of what was lent after it was captured, too.
+        // A graph's writes count for memory that was lent after it was captured, too.
         let graph = one.capture(|one| one.upload(x.slice(..10).expect("ten"), &mut part));
         let graph = graph.expect("a graph");
         let mut later = lend(&theirs, 109, 1);
@@ -72,11 +72,11 @@ fn uses_of_what_is_lent_twice_are_known_to_all() {
         graph.launch_with(&one, &x).expect("a launch");
         is_race(other.upload(x.slice(..1).expect("one"), &mut later));
         one.synchronize().expect("the device");
-        // Each goes for itself.
+        // Dropping some of them leaves the others as they are.
         drop((part, later, graph));
         one.upload(&x, &mut whole).expect("it is still there");
         is_race(other.upload(x.slice(..100).expect("some"), &mut late));
-        // It waits.
+        // The drop waits.
         drop(whole);
         other.upload(x.slice(..100).expect("some"), &mut late).expect("it is still there");
     });

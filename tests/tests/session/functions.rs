@@ -1,4 +1,5 @@
-//! A function on the CPU that fails while its caller waits for the result, and pushes nothing more until that comes.
+//! A function on the CPU that fails while its caller waits for the result, and pushes nothing more until that
+//! comes.
 
 use std::sync::mpsc::channel;
 
@@ -8,7 +9,7 @@ use thalweg_tests::built_in_mode;
 use thalweg_tests::kernels::add_to;
 use thalweg_tests::waiting::everywhere;
 
-/// What makes a function return an error, or panic.
+/// The values that make a function return an error, and panic.
 const BAD: f32 = -1.0;
 const WORSE: f32 = -2.0;
 
@@ -44,7 +45,7 @@ stream_pipeline! {
     }
 }
 
-/// Chunks before the one that fails, the value in it, and what is said of it.
+/// The number of chunks before the one that fails, the value in it, and the text of its error.
 const CASES: [(usize, f32, &str); 6] = [
     (0, BAD, "it is bad"),
     (1, BAD, "it is bad"),
@@ -54,7 +55,7 @@ const CASES: [(usize, f32, &str); 6] = [
     (7, WORSE, "it is worse"),
 ];
 
-/// The error of the function, of this chunk, and what it says is complete.
+/// Expects the error of the function for this chunk, with this number of complete items.
 fn assert_failed(error: &Error, chunk: usize, said: &str, complete: usize) {
     assert!(
         matches!(error.kind(), ErrorKind::HostFunction { function: "looks_at", message } if message == said),
@@ -83,15 +84,16 @@ fn a_pull_has_the_error() {
     });
 }
 
-/// Several are under way, of which another order may carry out a later one first: then what comes before it is not there. Nor is
-/// it needed that a chunk be full.
+/// Several chunks are under way. Another order may carry out a later one first, so that earlier results are
+/// missing. A chunk need not be full.
 #[test]
 fn what_is_complete_can_be_pulled() {
     everywhere(|device, graph| {
         for (good, value, said) in CASES {
             let mut pipeline = built_in_mode!(Checked, device, graph);
             let mut session = Session::start(move |x, z| pipeline.run(x, z)).unwrap();
-            // As many as there are slots for: whoever pushes more puts results aside, and may be told then.
+            // It pushes as many chunks as there are slots. A caller that pushes more puts results aside, and
+            // may get the error there.
             let good = good.min(1);
             session.push(&[1.0; 4][..4 * good]).unwrap();
             session.push(&[value; 3]).unwrap();
@@ -144,7 +146,7 @@ fn two_threads_have_the_error() {
     });
 }
 
-/// A callback holds no result back. The run ends, though nobody pushes anything.
+/// A callback holds no result back. The run ends although nothing is pushed.
 #[test]
 fn a_callback_ends_the_run() {
     everywhere(|device, graph| {
@@ -165,7 +167,7 @@ fn a_callback_ends_the_run() {
     });
 }
 
-/// Likewise where threads fill and empty the slots, and what is to come depends on what has come.
+/// The run also ends where threads fill and empty the slots, and the next input depends on earlier results.
 #[test]
 fn channels_in_a_loop() {
     everywhere(|device, graph| {

@@ -1,4 +1,5 @@
-//! A source or a sink that keeps a run waiting is named: by the report, and while the run waits on standard error.
+//! The report names a source or a sink that keeps a run waiting. While the run waits, standard error names
+//! it.
 
 use std::process::Command;
 use std::sync::mpsc;
@@ -44,7 +45,7 @@ fn with_a_sink_that_rests() -> Report {
     pipeline().run(1, &[1; 200], rests).unwrap()
 }
 
-/// And over its last one, when nothing else is left to do.
+/// A sink rests over its last chunk, when nothing else is left to do.
 fn with_a_sink_that_ends_late() -> Report {
     let rests = sink::for_each(|_, _: &[u8]| {
         thread::sleep(LONG);
@@ -78,7 +79,7 @@ fn is_named(report: &Report, host: &str, is_sink: bool) {
     assert!(report.to_string().ends_with(&line), "{report}");
 }
 
-/// What [`a_run_says_whom_it_waits_for`] looks at from outside.
+/// The variable for the process whose output [`a_run_says_whom_it_waits_for`] reads.
 const CHILD: &str = "THALWEG_TEST_OF_WAITING";
 
 #[test]
@@ -118,7 +119,7 @@ fn a_run_says_whom_it_waits_for() {
     }
 }
 
-/// Nobody is named in a run that hardly waits.
+/// A run that hardly waits names no source or sink.
 #[test]
 fn a_quick_source_is_not_named() {
     let report = pipeline().run(1, source::iter(0..200_u8), sink::for_each(|_, _: &[u8]| Ok(()))).unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of memory that a failed operation was to write: whoever asks for it is told, until it is written anew.
+//! Reads of memory that a failed operation was to write return its error until the memory is written anew.
 
 use thalweg::prelude::*;
 use thalweg::{DriverCall, Effect, Event, Fault, Stream};
@@ -62,7 +62,7 @@ impl Two {
         self.device.inject(Fault::nth(call, 0, effect)).expect("it is simulated");
     }
 
-    /// `d` was to become `x`, which has failed, and the stream has said so.
+    /// A copy of `x` to `d` has failed, and the stream has reported it.
     fn failed() -> Self {
         let mut two = Self::new();
         two.next(DriverCall::Copy, Effect::Fails);
@@ -71,7 +71,7 @@ impl Two {
         two
     }
 
-    /// The same of a download to `host`.
+    /// A download to `host` has failed, and the stream has reported it.
     fn failed_download() -> Self {
         let mut two = Self::new();
         two.next(DriverCall::Copy, Effect::Fails);
@@ -101,12 +101,12 @@ fn a_run_does_not_read_what_has_failed() {
     is_injected(pipeline.run(&*y, &mut d, &mut *z));
     assert_eq!(y.to_vec().expect("a copy"), [1.0; N], "nothing has run");
 
-    // What a run writes without reading it is well afterwards.
+    // Memory that a run writes without reading it is valid afterwards.
     pipeline.run(&*y, &mut *z, &mut d).expect("it is written anew");
     assert_eq!(d.to_vec().expect("a copy"), [1.0; N]);
 }
 
-/// So it is where nobody has waited yet: the run does.
+/// The run waits itself if nobody has waited for the failed operation yet.
 #[test]
 fn a_run_waits_for_what_fails() {
     let mut two = Two::new();
@@ -126,7 +126,7 @@ fn a_run_does_not_read_page_locked_memory_of_a_failed_copy() {
     is_injected(pipeline.run(&host, &mut y, &x));
     is_injected(pipeline.run(host.slice(1..).expect("a part"), &mut y[1..], &x));
     is_injected(host.wait());
-    // To be overwritten is another matter, and then it is well.
+    // A run may overwrite it, and then it is valid.
     pipeline.run(&[3.0; N], &mut host, &d).expect("it is not read");
     assert_eq!(host.wait().expect("it is written anew"), [3.0; N]);
     pipeline.run(&host, &mut y, &d).expect("it is well");
@@ -151,7 +151,7 @@ stream_pipeline! {
     }
 }
 
-/// A run makes well what every chunk of it writes, if it goes well itself.
+/// A run that succeeds clears the failures of memory that each of its chunks writes.
 #[test]
 fn a_run_clears_no_more_than_it_writes() {
     let Two { device, mut host, .. } = Two::failed_download();
@@ -170,7 +170,7 @@ fn a_run_clears_no_more_than_it_writes() {
     pipeline.run(host.slice(10..).expect("a part"), &mut [0.0; N - 10], &x).expect("that part is well");
 }
 
-/// Whoever has put other data there can say so.
+/// A user who has put other data there can say so.
 #[test]
 fn page_locked_memory_that_the_cpu_has_written_is_well() {
     let Two { device, x, mut host, .. } = Two::failed_download();
@@ -208,7 +208,7 @@ fn failures_in_turn_are_all_known() {
     assert_eq!(two.d.to_vec().expect("that is well"), [7.0; N]);
 }
 
-/// To read it once more does not make it well.
+/// Reading it once more does not clear the failure.
 #[test]
 fn a_later_read_does_not_clear_a_failure() {
     let two = Two::failed();
@@ -222,7 +222,7 @@ fn a_later_read_does_not_clear_a_failure() {
     is_injected(two.host.wait());
 }
 
-/// Failures are those of the bytes.
+/// A failure belongs to its bytes.
 #[test]
 fn writing_a_part_anew_leaves_the_rest_failed() {
     let mut two = Two::failed();
@@ -234,7 +234,7 @@ fn writing_a_part_anew_leaves_the_rest_failed() {
     two.stream.fill(two.d.slice_mut(1..3).expect("a part"), 7.0).expect("a fill");
     assert_eq!(two.d.to_vec().expect("all of it is new"), [7.0; N]);
 
-    // And a failed write of a part leaves the rest well.
+    // A failed write of a part leaves the rest valid.
     let Two { device, stream, x, mut d, mut host } = Two::new();
     device.inject(Fault::nth(DriverCall::Copy, 0, Effect::Fails)).expect("it is simulated");
     stream.copy(x.slice(..10).expect("a part"), d.slice_mut(..10).expect("a part")).expect("it fails later");
@@ -247,7 +247,7 @@ fn writing_a_part_anew_leaves_the_rest_failed() {
     pipeline.run(host.slice(10..21).expect("a part"), &mut [0.0; 11], &x).expect("that part is well");
 }
 
-/// What the driver does not take writes nothing.
+/// An operation that the driver refuses writes nothing.
 #[test]
 fn a_refused_write_does_not_clear_a_failure() {
     let mut two = Two::failed();
@@ -255,7 +255,7 @@ fn a_refused_write_does_not_clear_a_failure() {
     two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
     is_injected(two.d.to_vec());
 
-    // Also where the failure is not known yet.
+    // The same holds where the failure is not known yet.
     let mut two = Two::new();
     two.next(DriverCall::Copy, Effect::Fails);
     two.stream.copy(&two.x, &mut two.d).expect("it fails on the device");
@@ -263,7 +263,7 @@ fn a_refused_write_does_not_clear_a_failure() {
     two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
     is_injected(two.d.to_vec());
 
-    // And what was refused is not what fails later.
+    // A refused operation does not count as failed later.
     let mut two = Two::new();
     two.next(DriverCall::Fill, Effect::Refused);
     two.stream.fill(&mut two.d, 7.0).expect_err("it is refused");
@@ -287,7 +287,8 @@ fn a_copy_of_a_wrong_length_does_not_clear_a_failure() {
     assert_eq!(two.d.to_vec().expect("it is well"), [7.0; N]);
 }
 
-/// A stream that has waited for one that failed says what it knows of itself; the other's memory is not well for that.
+/// A stream that has waited for one that failed reports only its own state, which does not make the other's
+/// memory valid.
 #[test]
 fn what_a_stream_came_after_has_its_own_failure() {
     for asked in 0..3 {
@@ -310,7 +311,7 @@ fn what_a_stream_came_after_has_its_own_failure() {
     }
 }
 
-/// To ask is to be told, and the memory has failed all the same.
+/// A query reports the failure, and the memory still has failed.
 #[test]
 fn a_failure_that_a_query_has_told_is_not_forgotten() {
     let mut two = Two::new();
@@ -321,7 +322,7 @@ fn a_failure_that_a_query_has_told_is_not_forgotten() {
     is_injected(two.d.to_vec());
 }
 
-/// A thread's own stream is waited for by another thread, too, which is told.
+/// Another thread that waits for a thread's own stream gets its error.
 #[test]
 fn a_failure_of_another_threads_stream_is_known() {
     for gone in [false, true] {

@@ -1,4 +1,4 @@
-//! Parts of device memory: arguments wherever the whole is one.
+//! Parts of device memory are arguments wherever the whole is one.
 
 use std::thread;
 
@@ -19,7 +19,8 @@ on_both!(
 const N: usize = 1000;
 
 stream_pipeline! {
-    /// `y += x` and `z = x`, on the device; all of `table` for every chunk, and a sum that goes from chunk to chunk.
+    /// `y += x` and `z = x`, on the device; all of `table` for every chunk, and a sum that goes from chunk to
+    /// chunk.
     pipeline OnDevice {
         input x: device [f32];
         inout y: device [f32];
@@ -72,7 +73,7 @@ fn check(pipeline: &mut OnDevice, device: &Device) {
             numbers(N)[start..start + len]
         );
     }
-    // Nothing beyond the parts.
+    // Nothing beyond the parts is written.
     let y = y.to_vec().expect("a copy");
     assert_eq!((y[200], y[299], y[430], y[998]), (1.0, 1.0, 1.0, 1.0));
     assert_eq!(z.to_vec().expect("a copy")[N - 130], 2.0);
@@ -135,7 +136,7 @@ stream_pipeline! {
     }
 }
 
-/// Two parts that do not overlap are two runs' at the same time.
+/// Two runs at the same time use two parts that do not overlap.
 fn halves_have_a_run_each(device: &Device) {
     let mut y = buffer(device, &numbers(N));
     let mut all = y.slice_mut(..).expect("all of it");
@@ -154,8 +155,8 @@ fn halves_have_a_run_each(device: &Device) {
     assert_eq!(y.to_vec().expect("a copy"), expected);
 }
 
-/// What a stream does to a part is waited for by whoever has the whole, and the other way round; a slice that is dropped or forgotten
-/// changes nothing.
+/// Uses of the whole wait for a stream's operations on a part, and the other way round. A slice that is
+/// dropped or forgotten changes nothing.
 fn uses_of_a_part_are_the_whole_buffers(device: &Device) {
     let (one, other) = (Stream::new(device).expect("one"), Stream::new(device).expect("another"));
     let mut y = DeviceBuf::<f32>::zeroed(device, 1 << 20).expect("memory");
@@ -181,7 +182,7 @@ fn uses_of_a_part_are_the_whole_buffers(device: &Device) {
     assert!(event.query().expect("no failure"), "it was waited for");
 }
 
-/// Failures are those of the bytes, for copies and runs of parts too.
+/// A failure belongs to its bytes, for copies and runs of parts too.
 #[test]
 fn a_part_of_what_has_failed() {
     let device = kept(Spec::h200());
@@ -201,7 +202,8 @@ fn a_part_of_what_has_failed() {
     assert_eq!(y.to_vec().expect("all are well")[8..11], [3.0, 3.0, 1.0]);
 }
 
-/// What a run hands to a routine is that run's: no part of a buffer, though it may be one.
+/// Memory that a run hands to a routine belongs to that run and does not count as a part of a buffer, even if
+/// it is one.
 #[test]
 fn a_routine_cannot_give_its_slices_to_another_run() {
     fn inner(queue: &Enqueue<'_>, x: DeviceSlice<'_, f32>, mut y: DeviceSliceMut<'_, f32>) -> Result<()> {

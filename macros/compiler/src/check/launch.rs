@@ -87,7 +87,8 @@ fn block(block: &Expr, grid: &Expr, diagnostics: &mut Diagnostics) -> bool {
     within
 }
 
-/// Whether a block that is too large, of no whole number of largest blocks, would do as a grid, and the grid as a block of whole warps.
+/// Whether the grid would do as a block of whole warps, and the block, which is too large and no multiple of
+/// the largest block, as a grid.
 fn are_swapped(grid: &Expr, block: &[&Expr]) -> bool {
     let product =
         |axes: &[&Expr]| axes.iter().try_fold(1_u128, |product, axis| product.checked_mul(value(axis)?));

@@ -333,11 +333,12 @@ fn device_argument(cx: &Context<'_>, index: usize, argument: &CallArgument, plac
     quote_spanned!(site.located_at(last)=> #operation.#method(#name))
 }
 
-/// The arguments of a routine up to which the runtime knows it for one.
+/// The most arguments of a function that the runtime can tell to be a routine.
 const ROUTINE_ARGUMENTS: usize = 16;
 
-/// Whether it is a routine of the runtime's, `cublas::gemm`. Of those rustc need not be asked: they are routines, and whose bounds do not
-/// hold is said at the argument where nothing stands between the function and its call.
+/// Whether it is a routine of the runtime's, such as `cublas::gemm`. rustc need not be asked about these,
+/// which are routines. It reports bounds that do not hold at the argument only if the function is called
+/// directly.
 fn is_of_a_library(path: &syn::ExprPath) -> bool {
     let mut modules = path.path.segments.iter().rev().skip(1);
     modules.next().is_some_and(|module| {
@@ -351,7 +352,8 @@ fn routine(cx: &Context<'_>, index: usize, call: &Invocation) -> TokenStream {
     let site = hygienic().located_at(place);
     let operation = &at(&cx.names.operations[index], place);
     let args = call.args.iter().map(|argument| device_argument(cx, index, argument, place));
-    // rustc is to say of a function that is no routine what one looks like, rather than that there is an argument too many.
+    // For a function that is no routine, rustc is to show what a routine looks like, not to report a surplus
+    // argument.
     let routine = match call.args.len() <= ROUTINE_ARGUMENTS && !is_of_a_library(path) {
         true => {
             let checked = placed(super::run::private(cx), place);

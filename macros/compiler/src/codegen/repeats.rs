@@ -14,8 +14,8 @@ use super::run::private;
 use super::{Context, mentions};
 use crate::resolve::{CallArgument, Operation, OperationKind, Program, Shape};
 
-/// Methods of numbers, of which the runtime has functions of the same names, to ask rustc whether it is a number's own that is
-/// called. What else is called may be the user's, and depend on anything.
+/// Methods of numbers. The runtime has functions of the same names, by which rustc tells whether a call is of
+/// a number's own method. Other methods may be the user's, and depend on anything.
 const METHODS: [&str; 23] = [
     "abs",
     "abs_diff",
@@ -42,14 +42,14 @@ const METHODS: [&str; 23] = [
     "trailing_zeros",
 ];
 
-/// Those that integers have from `Ord`.
+/// The methods that integers have from `Ord`.
 const ORDERED: [&str; 3] = ["clamp", "max", "min"];
 
-/// Types that have no behaviour of the user's, and at most 8 bytes; if they are what they are called.
+/// Types that have no behaviour of the user's, and at most 8 bytes, if these names have their usual meaning.
 const PRIMITIVES: [&str; 14] =
     ["bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
 
-/// What else may belong to a number's type: `u32::from`.
+/// Further functions that may belong to a number's type, such as `u32::from`.
 const FUNCTIONS: [&str; 4] = ["from", "from_bits", "from_ne_bytes", "to_bits"];
 
 /// Tells the call that it depends on the parameters and the arguments alone, if that is known. What is known only once
@@ -92,8 +92,8 @@ fn known(program: &Program) -> Option<Known<'_>> {
     known.is_known.then_some(known)
 }
 
-/// Whether the conditions of a kernel follow from its arguments: from these numbers and from how long these slices are. Then the words
-/// are there if rustc says so, too.
+/// The words that tell whether the conditions of a kernel follow from its arguments: these numbers and the
+/// lengths of these slices. A word is there only if rustc agrees.
 pub(crate) fn follow(
     conditions: &[Expr],
     numbers: Vec<&Ident>,
@@ -121,7 +121,7 @@ fn is_one_of(name: &Ident, names: &[&str]) -> bool {
     names.iter().any(|known| name == known)
 }
 
-/// What may belong to a number: `u32::from`.
+/// Whether the path may be a number's function, such as `u32::from`.
 fn is_known_function(path: &Path) -> bool {
     match path.segments.iter().collect::<Vec<_>>()[..] {
         [ty, function] => {
@@ -156,8 +156,9 @@ fn is_upper(name: &Ident) -> bool {
     name.chars().any(char::is_alphabetic) && !name.chars().any(char::is_lowercase)
 }
 
-/// Whether an expression has a type of its own. A literal without one takes that of what it meets; a method that is called on it before
-/// may be a trait's, although the type that it ends with has one of its own.
+/// Whether an expression has a type of its own. A literal without one gets its type from its use. A method
+/// that is called on such a literal may be a trait's, although the literal's final type has a method of that
+/// name.
 fn has_a_type(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(literal) => match &literal.lit {
@@ -185,9 +186,10 @@ fn has_a_type(expr: &Expr) -> bool {
     }
 }
 
-/// Whether both names are the same variable's: also in a `macro_rules`, where one that comes from elsewhere may be called the same.
+/// Whether both names are the same variable's. In a `macro_rules`, two variables may have the same name.
 fn is_same(one: &Ident, other: &Ident) -> bool {
-    // Of a span, what it sees: `#3 bytes(20..25)`, and without rustc `bytes(20..25)`. Told otherwise, nothing is known.
+    // The text of a span begins with its scope, `#3 bytes(20..25)`; without rustc it is `bytes(20..25)`. Any
+    // other text tells nothing.
     let sees = |name: &Ident| {
         let span = format!("{:?}", name.span());
         span.split_once("bytes(").map(|(sees, _)| sees.to_owned())
@@ -207,7 +209,7 @@ struct Known<'a> {
     chunk: Option<&'a Ident>,
     /// What is a constant if it is a number: of another type it might do anything when it is used.
     constants: Vec<&'a Path>,
-    /// Calls that are of numbers' own methods, if their receivers are numbers that have them.
+    /// Calls of methods that are numbers' own, if their receivers are numbers that have them.
     methods: Vec<&'a ExprMethodCall>,
     /// Calls of numbers' own functions, if these names are not others'.
     functions: Vec<(&'a Path, &'a ExprCall)>,
@@ -234,7 +236,7 @@ impl<'a> Known<'a> {
 
     fn call(&mut self, call: &'a ExprCall) {
         match &*call.func {
-            // With another number of arguments it is the user's.
+            // With another number of arguments the function is the user's.
             Expr::Path(ExprPath { qself: None, path, .. })
                 if path.is_ident("blocks") && call.args.len() == 2 =>
             {
@@ -268,10 +270,10 @@ impl<'a> Known<'a> {
         self.is_known &= is_chunk;
     }
 
-    /// What is to be compared, and what rustc is asked: each is a word, or missing where the answer is no.
+    /// The values to compare, and the questions to rustc. Each gives a word, or none if rustc's answer is no.
     fn words(&self, private: &TokenStream) -> Vec<TokenStream> {
         let site = hygienic();
-        // One that nothing uses is rustc's to report.
+        // rustc reports a number that nothing uses.
         let numbers = self.numbers.iter().filter(|name| self.used.contains(name));
         let numbers = numbers.map(|name| quote_spanned!(site=> #private::word(&#name)));
         let constants = self.constants.iter().map(|path| quote_spanned!(site=> #private::word(&#path)));
@@ -301,10 +303,10 @@ impl<'a> Known<'a> {
         quote_spanned!(site=> #private::methods::#name(#(#asked),*))
     }
 
-    /// A call, which is not made. A function of the user's that is generic has its types from how it is called.
+    /// A call that is not made. A generic function of the user's gets its types from the call.
     fn called(&self, call: &ExprCall) -> TokenStream {
         let site = hygienic();
-        // At the same place, so that rustc says once what is wrong with the call.
+        // It has the same place as the call, so that rustc reports an error of the call once.
         let function = Ident::new("function", site.located_at(call.func.span()));
         let chunk = self.chunk_in(call);
         let called = ExprCall { func: parse_quote!(#function), ..call.clone() };

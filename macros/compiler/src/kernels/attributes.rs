@@ -186,15 +186,16 @@ fn cluster(path: &Path, inside: TokenStream) -> Result<Cluster, syn::Error> {
     Ok(Cluster { at: inside, blocks: cluster })
 }
 
-/// What the attributes of a parameter say.
+/// The meaning of a parameter's attributes.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) symbol: Option<Symbol>,
-    /// `#[reads]`, where it stands.
+    /// The place of `#[reads]`, if there is one.
     pub(super) reads: Option<Path>,
 }
 
-/// Parses the attributes of the parameter `name` of a kernel in a source of this kind. Only a slice that is read can have any.
+/// Parses the attributes of the parameter `name` of a kernel in a source of this kind. Only a slice that is
+/// read can have any.
 pub(super) fn of_parameter(
     attributes: &[Attribute],
     name: &Ident,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lexer::{Kind, Token, tokens};
 
-/// What is wrong.
+/// A bracket that has no other half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unbalanced {
     /// Nothing closes it.
@@ -19,9 +19,9 @@ pub(super) enum Unbalanced {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bracket {
     pub(super) mark: char,
-    /// Which of the unit's files it is in.
+    /// The index of its file in the unit.
     pub(super) file: usize,
-    /// From 1.
+    /// The line, from 1.
     pub(super) line: usize,
     /// Whether it is the brace of a namespace, of a type or of `extern "C"`.
     is_scope: bool,
@@ -29,8 +29,8 @@ pub(super) struct Bracket {
 
 /// The brackets of a source, as they are read.
 ///
-/// Branches of an `#if` may open and close what they like, as long as all of them do the same. Where they differ, or a
-/// macro holds half of a pair, plain text does not tell, and nothing is said.
+/// The branches of an `#if` may open and close any brackets, as long as all of them do the same. If they
+/// differ, or a macro holds half of a pair, plain text does not tell, and nothing is reported.
 #[derive(Debug, Default)]
 pub(super) struct Brackets {
     open: Vec<Bracket>,
@@ -38,13 +38,13 @@ pub(super) struct Brackets {
     /// Whether plain text does not tell.
     unknown: bool,
     found: Option<Unbalanced>,
-    /// What was open where a kernel began that cannot begin there.
+    /// The bracket that was open where a kernel began that cannot begin there.
     suspect: Option<Bracket>,
     /// Whether the next brace is that of a scope.
     scope_begins: bool,
     /// The mark before this one.
     before: Option<char>,
-    /// Whether a file leaves more open than was before it, or less.
+    /// Whether a file leaves more brackets open than before it, or fewer.
     halves: bool,
     included: BTreeSet<String>,
 }
@@ -52,18 +52,19 @@ pub(super) struct Brackets {
 /// The branches of an `#if`.
 #[derive(Debug)]
 struct Branches {
-    /// What is open before each.
+    /// The brackets that are open before each branch.
     start: Vec<Bracket>,
-    /// What is open behind each.
+    /// The brackets that are open after each branch.
     ends: Vec<Vec<Bracket>>,
     has_else: bool,
 }
 
-/// What is nested deeper than this was not written by hand.
+/// Brackets that are nested deeper than this were not written by hand.
 const DEEPEST: usize = 200;
 
 impl Brackets {
-    /// Goes past a token that is in no branch that is left out; `certain` says that it is in none that may be.
+    /// Goes past a token that is in no branch that is left out; `certain` says that it is in none that may
+    /// be.
     pub(super) fn token(&mut self, token: &Token, certain: bool) {
         if self.unknown || self.found.is_some() {
             return;
@@ -178,14 +179,14 @@ impl Brackets {
         self.branches.truncate(branches);
     }
 
-    /// What is wrong at the end of the source.
+    /// The bracket that has no other half at the end of the source.
     pub(super) fn end(&self) -> Option<Unbalanced> {
         let left = || self.open.last().map(|&last| Unbalanced::Open(self.suspect.unwrap_or(last)));
         if self.unknown { None } else { self.found.or_else(left) }
     }
 }
 
-/// What closes a bracket.
+/// The mark that closes a bracket.
 pub(super) fn closing(open: char) -> char {
     match open {
         '{' => '}',

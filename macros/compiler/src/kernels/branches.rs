@@ -1,4 +1,4 @@
-//! Which branch of each `#if` a line is in, and the ways to choose one branch of each.
+//! The branches of `#if`s that a line is in, and the ways to choose one branch of each `#if`.
 
 use std::cell::{Cell, RefCell};
 
@@ -72,7 +72,7 @@ impl Branches {
         (0..of_group.map(|part| part.branches).max().unwrap_or_default()).collect()
     }
 
-    /// The branches that a line is in, of whatever file.
+    /// The branches that a line is in, in any file.
     pub(super) fn around(&self, file: usize, line: usize) -> Vec<Place<'_>> {
         let mut found = Vec::new();
         let mut at = Some((file, line));
@@ -116,7 +116,7 @@ pub(super) struct Choices {
     made: RefCell<Vec<Choice>>,
     /// Whether a name has no definition in what was chosen.
     contradict: Cell<bool>,
-    /// Whether nothing is chosen: what has several definitions is unknown.
+    /// Whether nothing is chosen, so that names with several definitions are unknown.
     none: bool,
 }
 
@@ -131,7 +131,7 @@ struct Choice {
 /// The most ways that are tried; where there are more, one more way takes nothing for known.
 const MOST: usize = 64;
 
-/// What `see` finds in each way to choose, for something in these branches itself.
+/// The results of `see` for each way to choose, for an item that is in these branches itself.
 pub(super) fn each_way<T>(around: &[Place<'_>], see: impl Fn(&Choices) -> T) -> Vec<T> {
     let fixed =
         |&(group, branch): &Place<'_>| Choice { group: group.to_owned(), options: vec![branch], picked: 0 };
@@ -168,7 +168,7 @@ impl Choices {
         false
     }
 
-    /// Chooses one of several definitions, of which it is known where they are and which are the same; none where that is
+    /// Chooses one of several definitions, whose places and equalities are known. `None` if the choice is
     /// unknown.
     pub(super) fn choose(
         &self,
@@ -207,7 +207,7 @@ impl Choices {
         }
     }
 
-    /// Whether what is in these branches, outermost first, is there, whatever else is; none where that is not chosen.
+    /// Whether the code in these branches, outermost first, is there. `None` if that is not chosen.
     pub(super) fn takes(&self, places: &[Place<'_>], sides: &Branches) -> Option<bool> {
         for (group, branch) in places {
             if self.none {
@@ -220,12 +220,12 @@ impl Choices {
         Some(true)
     }
 
-    /// What was chosen.
+    /// The choices that were made.
     pub(super) fn made(&self) -> Vec<(String, usize)> {
         self.made.borrow().iter().map(|one| (one.group.clone(), one.options[one.picked])).collect()
     }
 
-    /// Whether what is in these branches is there.
+    /// Whether the code in these branches is there.
     fn admits(&self, places: &[Place<'_>]) -> bool {
         let made = self.made.borrow();
         places.iter().all(|(group, branch)| {

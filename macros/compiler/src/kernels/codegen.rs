@@ -260,8 +260,8 @@ impl Generator<'_> {
                 },
             })
         });
-        // rustc reports an argument that the body takes as another type at its declaration, and what the body as a whole lacks at
-        // its path.
+        // rustc reports an argument that the body takes as another type at the argument's declaration, and
+        // errors of the body as a whole at its path.
         let arguments = kernel.parameters.iter().map(|Parameter { name, kind, .. }| match kind {
             ParameterKind::ReadWrite(_) | ParameterKind::Write(_) => {
                 quote_spanned!(name.span().resolved_at(Span::mixed_site())=> &mut *#name)
@@ -296,7 +296,7 @@ impl Generator<'_> {
         quote_spanned!(Span::mixed_site()=> let host = move |grid: #private::Grid| { #body };)
     }
 
-    /// What the kernel may touch.
+    /// The memory that the kernel may touch.
     fn accesses(&self, kernel: &Kernel) -> Vec<TokenStream> {
         let accesses = kernel.parameters.iter().filter_map(|Parameter { name, kind, .. }| {
             self.view(kind).map(|_| quote_spanned!(Span::mixed_site()=> #name.access()))

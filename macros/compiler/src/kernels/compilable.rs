@@ -1,4 +1,4 @@
-//! Errors for what NVRTC is sure to refuse, where there is no GPU and no NVRTC that would say so.
+//! Errors for code that NVRTC is sure to refuse, so that they show without a GPU and without NVRTC.
 
 use syn::LitStr;
 
@@ -12,16 +12,16 @@ use super::unit::Unit;
 /// A header that NVRTC does not have, or cannot compile.
 pub(super) struct HostHeader {
     pub(super) path: String,
-    /// Which of the unit's files includes it.
+    /// The index of the file in the unit that includes it.
     pub(super) file: usize,
-    /// From 1.
+    /// The line, from 1.
     pub(super) line: usize,
 }
 
 /// How many places an error names.
 const PLACES: usize = 4;
 
-/// What messages say of a source.
+/// The texts about a source for messages.
 pub(super) struct Sources<'a> {
     /// Where it is named.
     pub(super) file: &'a LitStr,
@@ -38,7 +38,8 @@ impl Sources<'_> {
         format!("{}:{line}", self.paths.get(file).copied().unwrap_or_default())
     }
 
-    /// Reports what NVRTC is sure to refuse. Of the functions that are to be `kernels` it is said elsewhere what they lack.
+    /// Reports code that NVRTC is sure to refuse. Errors of the functions in `kernels` are reported
+    /// elsewhere.
     pub(super) fn check(&self, unit: &Unit, kernels: &[String], headers: &[HostHeader], errors: &mut Errors) {
         if let Some(wrong) = unit.brackets.end().filter(|_| !self.hides_macros) {
             errors.push(self.unbalanced(wrong));
@@ -118,7 +119,7 @@ impl Sources<'_> {
     }
 }
 
-/// What to do with that which is not for the device.
+/// The help for code that is not for the device.
 fn elsewhere(what: &str) -> String {
     format!(
         "put the host's {what} between `#ifndef __CUDACC_RTC__` and `#endif`, take the kernels into a file of their \
@@ -136,7 +137,7 @@ fn shortened(mut notes: Vec<String>) -> Vec<String> {
     notes
 }
 
-/// Whether the options make functions the device's that say nothing.
+/// Whether the options make functions without a mark the device's.
 fn is_default_device(options: &[String]) -> bool {
     let is_it = |option: &str| matches!(option, "-default-device" | "--device-as-default-execution-space");
     options.iter().any(|option| is_it(option.trim()))

@@ -1,4 +1,4 @@
-//! What the `#if`s around a place decide, as far as plain text tells.
+//! The decisions of the `#if`s around a place, as far as plain text tells.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::lexer::is_word;
 #[derive(Debug, Default)]
 pub(super) struct Conditions(Vec<Condition>);
 
-/// What an `#if` decides of the branch that is being read.
+/// The decision of an `#if` about the branch that is being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Condition {
     /// Whether the branch is there.
@@ -25,7 +25,7 @@ enum Condition {
     Over,
 }
 
-/// What NVRTC defines before it reads a source.
+/// The macros that NVRTC defines before it reads a source.
 const DEFINED: [&str; 4] = ["__CUDACC_RTC__", "__CUDACC__", "__CUDA_ARCH__", "__cplusplus"];
 
 impl Conditions {
@@ -107,7 +107,7 @@ fn known(name: &str) -> Option<bool> {
     DEFINED.contains(&name).then_some(true)
 }
 
-/// What a condition without other macros than NVRTC's own comes to.
+/// The value of a condition that has no macros other than NVRTC's own.
 fn value(condition: &str) -> Option<bool> {
     let condition = condition.split("//").next().unwrap_or_default();
     let condition = condition.split("/*").next().unwrap_or_default().trim();

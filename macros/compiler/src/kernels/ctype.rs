@@ -195,7 +195,7 @@ fn scalar(text: &str) -> Scalar {
         "uint16_t" | "ushort" => U16,
         "uint32_t" | "uint" => U32,
         "uint64_t" | "uintptr_t" | "size_t" | "uintmax_t" => U64,
-        // Of the toolkit's headers.
+        // These are from the toolkit's headers.
         "cudaTextureObject_t" | "cudaSurfaceObject_t" | "CUtexObject" | "CUsurfObject" | "CUdeviceptr" => U64,
         other => return integer(other).map_or_else(|| named(other), Scalar::Is),
     };

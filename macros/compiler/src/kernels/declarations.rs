@@ -23,10 +23,10 @@ pub(super) struct Declarations {
     /// Whether a `using namespace` may make names known that are not written out.
     pub(super) uses_namespaces: bool,
     pub(super) packs: bool,
-    /// All that macros without parameters are defined as.
+    /// The definitions of macros without parameters.
     pub(super) variants: BTreeMap<String, Vec<Variant>>,
     pub(super) sides: Branches,
-    /// Whether a name of a type that is none of `mentioned`, and not the toolkit's, can be no type.
+    /// Whether a name that is neither in `mentioned` nor the toolkit's cannot be a type.
     pub(super) is_whole: bool,
     /// Names that some declaration may give to a type.
     pub(super) mentioned: BTreeSet<String>,

@@ -8,7 +8,7 @@ use super::lexer::Token;
 use super::prototype::at_commas;
 use super::record::{Record, What, defined, definitions, named};
 
-/// What is between a struct's braces.
+/// The members between a struct's braces.
 #[derive(Debug, PartialEq)]
 pub(super) struct Members {
     pub(super) fields: Vec<Field>,
@@ -28,13 +28,13 @@ pub(super) struct Field {
 }
 
 impl PartialEq for Field {
-    /// Wherever they are.
+    /// Fields are equal wherever they are.
     fn eq(&self, other: &Self) -> bool {
         self.declarator == other.declarator && self.own == other.own
     }
 }
 
-/// What the structs around a place make known there.
+/// The names that the structs around a place define.
 #[derive(Debug, Default)]
 pub(super) struct Around<'a> {
     outer: Option<&'a Around<'a>>,
@@ -101,7 +101,7 @@ impl Around<'_> {
     }
 }
 
-/// What is between a struct's braces; none where plain text does not tell all fields.
+/// The members between a struct's braces. `None` if plain text does not tell all fields.
 pub(super) fn members(of: Option<&Token>, body: &[Token], outer: &Around<'_>) -> Option<Members> {
     if outer.depth >= DEEPEST {
         return None;
@@ -142,7 +142,7 @@ pub(super) fn members(of: Option<&Token>, body: &[Token], outer: &Around<'_>) ->
         if has("virtual") {
             return None;
         }
-        // What an operator is called may look like the end of a declarator: `operator==`.
+        // The name of an operator may look like the end of a declarator: `operator==`.
         if has("operator") {
             continue;
         }
@@ -242,7 +242,8 @@ fn inner(tokens: &[Token], around: &mut Around<'_>) -> Option<Vec<(Declarator, R
     sound.then(|| declared.into_iter().map(|one| (one, Rc::clone(&what))).collect())
 }
 
-/// The names that `using T = float`, `typedef float T` and `static constexpr int N = 4` may give inside a struct.
+/// The names that `using T = float`, `typedef float T` and `static constexpr int N = 4` may give inside a
+/// struct.
 fn names(tokens: &[Token]) -> impl Iterator<Item = &str> {
     let first = tokens.get(1).filter(|_| tokens[0].is_word("using"));
     let ends = |token: &Token| ['=', '[', '{', ';', ','].iter().any(|&mark| token.is(mark));

@@ -1,4 +1,4 @@
-//! What a source has for the host: NVRTC compiles code for the device only.
+//! The code for the host in a source, which NVRTC refuses because it compiles code for the device only.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::unit::Unit;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostCode {
     pub(super) what: What,
-    /// Which of the unit's files it is in.
+    /// The index of its file in the unit.
     pub(super) file: usize,
-    /// From 1.
+    /// The line, from 1.
     pub(super) line: usize,
 }
 
@@ -231,7 +231,7 @@ fn is_keyword(word: &str) -> bool {
         || is_specifier(word)
 }
 
-/// Where a mark is that is in no template's arguments.
+/// The position of the first such mark outside of a template's arguments.
 fn first_outside(tokens: &[Token], mark: char) -> Option<usize> {
     let mut depth = 0_usize;
     tokens.iter().position(|token| {

@@ -133,29 +133,18 @@ fn layout(kernel: &Kernel, check: &LayoutCheck, private: &TokenStream) -> TokenS
         .collect();
     let attributes = &kernel.attributes;
     let number = |number: u64| proc_macro2::Literal::u64_unsuffixed(number);
-    let mut layouts = layouts.iter().map(|layout| {
+    let layouts = layouts.iter().map(|layout| {
         let size = number(layout.size);
         let align = match layout.align.map(number) {
             Some(align) => quote_spanned!(at=> ::core::option::Option::Some(#align)),
             None => quote_spanned!(at=> ::core::option::Option::None),
         };
-        quote_spanned!(at=> #size, #align)
+        quote_spanned!(at=> (#size, #align))
     });
     let here = format!("[TW0417]: `{}`", text(ty));
     let place = place.as_ref().map_or_else(String::new, |place| format!("\nnote: {place}"));
-    let check = match (layouts.next(), layouts.next()) {
-        (Some(only), None) => {
-            quote_spanned!(at=> #private::same_layout::<#ty>(#only, #here, #there, #place))
-        }
-        (first, second) => {
-            let layouts = first.into_iter().chain(second).chain(layouts);
-            quote_spanned! {at=>
-                #private::same_layout_as_one::<#ty>(&[#((#layouts)),*], #here, #there, #place)
-            }
-        }
-    };
     quote_spanned! {at=>
         #(#attributes)*
-        const _: () = #check;
+        const _: () = #private::same_layout::<#ty>(&[#(#layouts),*], #here, #there, #place);
     }
 }

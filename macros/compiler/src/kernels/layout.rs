@@ -19,7 +19,7 @@ pub(super) struct Layout {
     pub(super) align: u64,
 }
 
-/// What a type is made of, if that is one number or several equal ones.
+/// The numbers that a type is made of, if it is one number or several of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub(super) scalar: Scalar,
@@ -40,7 +40,7 @@ pub(super) struct Known {
     pub(super) is_union: bool,
     /// Whether it is an array that a typedef names.
     pub(super) is_array: bool,
-    /// Whether no file defines it that could.
+    /// Whether none of the files that could define it does.
     pub(super) is_nowhere: bool,
     /// A field that is a pointer.
     pub(super) pointer: Option<String>,
@@ -54,7 +54,7 @@ impl Known {
         *self == Self::named(&self.base.text, Scalar::Unknown)
     }
 
-    /// A type of which nothing else is known.
+    /// A type with this name, about which nothing else is known.
     pub(super) fn named(text: &str, scalar: Scalar) -> Self {
         Self {
             base: Base { text: text.to_owned(), scalar },
@@ -176,7 +176,7 @@ pub(super) fn array(named: &Base, element: &Known, constant: bool, layout: Optio
     Known { layout, numbers, constant, is_array: true, ..Known::named(&named.text, Scalar::Unknown) }
 }
 
-/// What one of the language's or CUDA's own types is made of.
+/// The numbers that one of the language's or CUDA's own types is made of.
 fn numbers(base: &Base) -> Option<Numbers> {
     match base.scalar {
         Scalar::Is(_) | Scalar::Enum(_) | Scalar::Char => Some(Numbers { scalar: base.scalar, count: 1 }),
@@ -192,7 +192,7 @@ pub(super) fn builtin(base: &Base) -> Option<Layout> {
     let numbers = numbers(base)?;
     let element = numbers.scalar.size()?;
     let size = element * numbers.count;
-    // Those of three have the alignment of one.
+    // Vectors of three have the alignment of one element.
     let align = match numbers.count {
         3 => element,
         _ if base.text.ends_with("_32a") => 32,
@@ -201,7 +201,7 @@ pub(super) fn builtin(base: &Base) -> Option<Layout> {
     Some(Layout { size, align })
 }
 
-/// What a name of a type stands for.
+/// The type that a name stands for.
 pub(super) enum Found {
     Type(Known),
     /// A typedef of one.
@@ -263,7 +263,7 @@ impl<'a> Types<'a> {
         self.what(base, &definition.what, place, &definition.namespace, depth)
     }
 
-    /// What a path through structs leads to: `Traits::Real`, `Vec<float>::Type`, `Vec<float>`.
+    /// The type that a path through structs leads to: `Traits::Real`, `Vec<float>::Type`, `Vec<float>`.
     fn member(&mut self, base: &Base, namespace: &[String], depth: usize) -> Option<Found> {
         if !base.text.contains(['<', ':']) {
             return None;
@@ -299,7 +299,7 @@ impl<'a> Types<'a> {
         Some(self.what(base, &what, place, namespace, depth))
     }
 
-    /// What a name stands for that is defined at `place`, or in a struct that is.
+    /// The type of a name that is defined at `place`, or in a struct that is.
     pub(super) fn what(
         &mut self,
         base: &Base,

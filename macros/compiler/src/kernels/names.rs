@@ -1,4 +1,4 @@
-//! What the names of types mean in the branches of `#if`s that are looked at.
+//! The meanings of the names of types in the chosen branches of `#if`s.
 
 use super::branches::{Choices, Place};
 use super::declarations::Declarations;
@@ -7,7 +7,7 @@ use super::lexer::Token;
 use super::record::Definition;
 use super::toolkit_types;
 
-/// What a name means in one branch.
+/// The meaning of a name in one branch.
 #[derive(Clone)]
 pub(super) enum Meaning<'a> {
     Defined(&'a Definition),
@@ -33,7 +33,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// What a name means, looked up from the inside to the outside.
+    /// The meaning of a name, looked up from the inside to the outside.
     pub(super) fn find(&self, text: &str, namespace: &[String]) -> Option<Meaning<'a>> {
         let (absolute, text) = match text.strip_prefix("::") {
             Some(text) => (true, text),
@@ -65,13 +65,13 @@ impl<'a> Names<'a> {
         None
     }
 
-    /// `#define REAL float`, and where.
+    /// A macro such as `#define REAL float`, and its place.
     fn macros(&self, name: &str) -> Vec<(Meaning<'a>, Vec<Place<'a>>)> {
         let declarator = |body: &[Token]| {
             let found = super::declarator::declarator(body).filter(|found| found.name.is_none())?;
             (found.base.text != name).then_some(Meaning::Macro(found))
         };
-        // What options define has no place.
+        // A macro that options define has no place.
         if let Some(body) = self.declarations.constants.get(name) {
             let places = self.declarations.variants.get(name).and_then(|variants| variants.first());
             let places =
@@ -86,7 +86,7 @@ impl<'a> Names<'a> {
         each.collect()
     }
 
-    /// Whether no file that is read defines a plain name, nor can one that is not read.
+    /// Whether no file that is read defines a plain name, and no other file can define it.
     pub(super) fn is_nowhere(&self, name: &str) -> bool {
         let is_plain = name.chars().all(super::lexer::is_word) && name != "void";
         let macros = &self.declarations.constants;

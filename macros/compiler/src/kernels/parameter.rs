@@ -79,7 +79,7 @@ fn parameter_kind(ty: &Type) -> Result<ParameterKind, Option<String>> {
     let declare =
         |form: &str, element: &Type| Some(format!("declare it `{}`", form.replace('T', &text(element))));
     match peel(ty) {
-        // What a kernel writes is lent to it as it is.
+        // `Out` is passed without a reference.
         Type::Reference(reference) if is_out(&reference.elem) => {
             Err(Some(format!("declare it `{}`", text(peel(&reference.elem)))))
         }

@@ -30,13 +30,13 @@ pub struct Prototype {
     pub(super) namespace: Vec<String>,
     /// Of a template.
     pub(super) template: Vec<TemplateParameter>,
-    /// What stands between its parentheses.
+    /// The tokens between its parentheses.
     pub(super) inside: Vec<Token>,
     /// Each parameter as it is written.
     written: Vec<Vec<Token>>,
     /// What stands before and behind its name.
     attributes: Vec<Token>,
-    /// The branches of `#if`s among its parameters that it is of.
+    /// The branches of the `#if`s among its parameters that this version is for.
     pub(super) chosen: Vec<(String, usize)>,
     /// Whether there are too many of them to tell its parameters.
     pub(super) is_open: bool,
@@ -120,7 +120,7 @@ impl Prototype {
             version.chosen = choices.made();
             version
         });
-        // Nor can a branch without its comma be meant.
+        // A branch without its comma cannot be meant either.
         let is_whole = |version: &Self| version.is_open || version.written.iter().all(|one| !one.is_empty());
         let whole: Vec<_> = ways.iter().filter(|version| is_whole(version)).cloned().collect();
         if whole.is_empty() { vec![Self { is_open: true, ..self }] } else { whole }

@@ -6,7 +6,7 @@ use super::lexer::Token;
 use super::record::Record;
 
 impl Types<'_> {
-    /// The layout by C's rules, what it is made of, and a field that is a pointer.
+    /// The layout by C's rules, the numbers that it is made of, and a field that is a pointer.
     pub(super) fn record(
         &mut self,
         record: &Record,
@@ -19,7 +19,7 @@ impl Types<'_> {
         let layout = self.lay_out(record, place, namespace, depth, &mut parts);
         known.pointer = parts.pointer;
         known.layout = layout.filter(|_| !self.names.declarations.packs);
-        // One without fields has a byte.
+        // A struct without fields has one byte.
         if record.members.as_ref().is_some_and(|members| members.fields.is_empty()) {
             parts.numbers = Some(Numbers { scalar: Scalar::Is(Primitive::U8), count: 1 });
         }
@@ -108,7 +108,7 @@ impl Types<'_> {
     }
 }
 
-/// What is found out of a struct's fields.
+/// The findings about a struct's fields.
 struct Parts {
     pointer: Option<String>,
     numbers: Option<Numbers>,
@@ -117,7 +117,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Adds a field, of which there are as many as the layout has bytes.
+    /// Adds as many equal fields as the layout has bytes.
     fn add(&mut self, field: Option<Numbers>, bounds: Option<Layout>) {
         let (Some(field), Some(bounds)) = (field, bounds) else {
             self.is_mixed = true;

@@ -15,9 +15,10 @@ pub(super) struct Template {
     pub(super) file: usize,
     pub(super) line: usize,
     parameters: Vec<TemplateParameter>,
-    /// What it is specialised for.
+    /// The arguments that it is specialised for.
     arguments: Option<Vec<Vec<Token>>>,
-    /// The struct without its template's parameters and arguments; none where plain text does not tell what it is for.
+    /// The struct without its template's parameters and arguments. `None` if plain text does not tell its
+    /// arguments.
     body: Option<Vec<Token>>,
     /// Whether it is `template <typename T> using Ptr = T*`.
     is_alias: bool,
@@ -73,7 +74,7 @@ impl Template {
             behind = tail;
         }
         let (name, at) = name?;
-        // One word, and nothing that aligns it or is a macro's.
+        // The name is one word, without an alignment or a macro.
         let is_plain = rest.len() == head.len()
             && rest.get(1) == Some(at)
             && behind.first().is_some_and(|token| token.is('{'));
@@ -90,7 +91,7 @@ impl Template {
         })
     }
 
-    /// What it is with these arguments.
+    /// The struct with these arguments.
     fn with(&self, arguments: &[Vec<Token>]) -> Option<What> {
         let body = self.body.as_ref()?;
         let mut replaced: Vec<(&str, Vec<Token>)> = Vec::new();
@@ -155,8 +156,8 @@ pub(super) fn path(text: &str) -> Option<Path> {
     }
 }
 
-/// The template of this name, as seen from `namespace`, and what it is with these arguments; none where plain text does not
-/// tell.
+/// The template of this name, as seen from `namespace`, and the struct with these arguments. `None` if plain
+/// text does not tell.
 pub(super) fn instance<'a>(
     templates: &'a [Template],
     namespace: &[String],
@@ -177,7 +178,7 @@ pub(super) fn instance<'a>(
     let mut chosen = None;
     for special in all() {
         let Some(wanted) = &special.arguments else { continue };
-        // A partial one may be meant or not.
+        // A partial specialisation may be meant or not.
         if !special.parameters.is_empty() || special.body.is_none() {
             return None;
         }

@@ -1,7 +1,9 @@
-//! Headers that need not be beside a source: those of the CUDA toolkit that NVRTC compiles, and this crate's own, which
-//! stand for some of C's and C++'s. And those that NVRTC does not have, or cannot compile.
+//! The headers that need not be beside a source (those of the CUDA toolkit that NVRTC compiles, and this
+//! crate's own, which stand for some of C and C++), and the headers that NVRTC does not have, or cannot
+//! compile.
 //!
-//! What is said of the toolkit's was tried with NVRTC 13.0, each header alone; the tests of `.ci/nvrtc` try it again.
+//! The lists of the toolkit's headers were tried with NVRTC 13.0, each header alone. The tests of `.ci/nvrtc`
+//! try them again.
 
 /// Whether a header of this name is there when NVRTC compiles.
 pub(super) fn may_have(path: &str) -> bool {
@@ -11,13 +13,13 @@ pub(super) fn may_have(path: &str) -> bool {
     }
 }
 
-/// The headers that are said to be there, and those that are said not to compile.
+/// The headers that count as there, and those that count as not compiling.
 #[doc(hidden)]
 pub fn headers() -> (Vec<&'static str>, Vec<&'static str>) {
     ([HEADERS, OWN].concat(), NOT_FOR_DEVICES.concat())
 }
 
-/// What to include in place of a header of C++, if CUDA has its parts for kernels.
+/// The header to include in place of one of C++, if CUDA has its parts for kernels.
 pub(super) fn stands_in(path: &str) -> Option<String> {
     TWINS.contains(&path).then(|| format!("cuda/std/{path}"))
 }
@@ -27,7 +29,7 @@ pub(super) const NOT_FOR_DEVICES: [&[&str]; 5] = [C, CPP, TWINS, SYSTEM, CUDA];
 
 const FOLDERS: [&str; 7] = ["cccl", "cooperative_groups", "crt", "cub", "cuda", "nv", "thrust"];
 
-/// Of CUDA 13.0, and of cuRAND what kernels use.
+/// The headers of CUDA 13.0, and those of cuRAND that kernels use.
 #[rustfmt::skip]
 const HEADERS: &[&str] = &[
     "builtin_types.h", "common_functions.h", "cooperative_groups.h", "cuComplex.h", "cuda_awbarrier.h",
@@ -49,7 +51,7 @@ const HEADERS: &[&str] = &[
     "vector_functions.h", "vector_functions.hpp", "vector_types.h",
 ];
 
-/// Of C and C++, which the runtime hands to NVRTC.
+/// The headers of C and C++ that the runtime hands to NVRTC.
 #[rustfmt::skip]
 const OWN: &[&str] = &[
     "assert.h", "float.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
@@ -65,7 +67,7 @@ const C: &[&str] = &[
     "cstdarg", "ctgmath", "cuchar", "cwchar", "cwctype",
 ];
 
-/// Of C++, those of which CUDA has none.
+/// The headers of C++ that CUDA has no counterpart for.
 #[rustfmt::skip]
 const CPP: &[&str] = &[
     "algorithm", "any", "charconv", "codecvt", "compare", "condition_variable", "coroutine", "deque", "exception", "execution",
@@ -76,7 +78,7 @@ const CPP: &[&str] = &[
     "valarray", "vector",
 ];
 
-/// Of C++, those of which CUDA has a part: `<cuda/std/array>`.
+/// The headers of C++ that CUDA has a part of, such as `<cuda/std/array>`.
 #[rustfmt::skip]
 const TWINS: &[&str] = &[
     "array", "atomic", "barrier", "bit", "bitset", "chrono", "complex", "concepts", "ctime",
@@ -84,7 +86,7 @@ const TWINS: &[&str] = &[
     "span", "tuple", "type_traits", "utility", "variant",
 ];
 
-/// Of systems, and libraries for hosts.
+/// The headers of operating systems, and of libraries for hosts.
 #[rustfmt::skip]
 const SYSTEM: &[&str] = &[
     "GL/freeglut.h", "GL/gl.h", "GL/glew.h", "GL/glu.h", "GL/glut.h", "EGL/egl.h", "EGL/eglext.h", "dirent.h",
@@ -92,7 +94,7 @@ const SYSTEM: &[&str] = &[
     "strings.h", "unistd.h", "windows.h", "Windows.h",
 ];
 
-/// Of CUDA, but with functions of the host.
+/// The headers of CUDA that have functions of the host.
 #[rustfmt::skip]
 const CUDA: &[&str] = &[
     "channel_descriptor.h", "cublas.h", "cublasLt.h", "cublasXt.h", "cublas_v2.h", "cuda.h", "cudaEGL.h",

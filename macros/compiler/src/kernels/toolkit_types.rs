@@ -3,14 +3,14 @@
 use super::ctype::{Primitive, Scalar};
 use super::layout::{Known, Layout, Numbers};
 
-/// What one of the toolkit's types is. Sizes and alignments are those of CUDA 13.0's headers.
+/// The description of one of the toolkit's types. Sizes and alignments are those of CUDA 13.0's headers.
 pub(super) fn known(name: &str) -> Option<Known> {
     let short = name.trim_start_matches("::");
     if let Some((scalar, count)) = numbers(short) {
         let mut known = Known::named(name, if count == 1 { scalar } else { Scalar::Compound });
         let size = scalar.size()?;
         known.numbers = Some(Numbers { scalar, count });
-        // Pairs are aligned to more, which what begins a buffer always is.
+        // Pairs are aligned to more, as the beginning of a buffer always is.
         known.layout = Some(Layout { size: size * count, align: size });
         return Some(known);
     }
@@ -27,7 +27,7 @@ pub(super) fn known(name: &str) -> Option<Known> {
     Some(known)
 }
 
-/// Of a type that is made of equal numbers: what they are, and how many.
+/// The kind and the count of the numbers in a type that is made of numbers of one kind.
 fn numbers(name: &str) -> Option<(Scalar, u64)> {
     use Primitive::*;
     let (primitive, count) = match name {

@@ -16,15 +16,17 @@ pub(super) struct Unit {
     pub(super) tokens: Vec<Token>,
     /// What each macro without parameters stands for; `None` where it is defined in several ways.
     pub(super) macros: BTreeMap<String, Option<Vec<Token>>>,
-    /// All that a macro without parameters is defined as, and where; nothing of one that is undefined again.
+    /// The definitions of each macro without parameters, with their places. A macro that is undefined again
+    /// has none.
     pub(super) variants: BTreeMap<String, Vec<Variant>>,
     /// The branches of `#if`s.
     pub(super) sides: Branches,
-    /// Whether plain text does not tell all names of types: a macro with parameters makes some, or names a file.
+    /// Whether plain text does not tell all names of types: a macro with parameters makes some, or names a
+    /// file.
     pub(super) hides: bool,
     /// Whether `#pragma pack` changes the layout of structs.
     pub(super) packs: bool,
-    /// Of `tokens` those that the compiler reads whatever the `#if`s say; a `#` stands for what it may or may not read.
+    /// The `tokens` that the compiler reads for certain. A `#` stands for those that an `#if` may leave out.
     pub(super) certain: Vec<Token>,
     /// The names of all macros, also of those with parameters.
     pub(super) defined: BTreeSet<String>,
@@ -135,7 +137,7 @@ impl Unit {
         self.brackets.end_file(brackets);
     }
 
-    /// Notes a token for those who ask what is there for sure.
+    /// Adds a token to `certain`.
     fn sure(&mut self, token: &Token) {
         if self.conditions.leave_out() {
             return;

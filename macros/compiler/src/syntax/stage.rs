@@ -37,7 +37,7 @@ pub(super) fn parse(input: ParseStream<'_>, diagnostics: &mut Diagnostics) -> sy
     Ok(Item::Stage { name: stage_name, stream, operations, unread })
 }
 
-/// What to write where a stage has a colon, as streams have before their priority.
+/// The help for a stage that has a colon, like the one before a stream's priority.
 fn colon(input: ParseStream<'_>, stage: &Ident, stream: Option<&Ident>) -> Option<String> {
     let fork = input.fork();
     fork.parse::<Token![:]>().ok()?;

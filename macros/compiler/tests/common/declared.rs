@@ -27,7 +27,8 @@ pub fn formatted(expanded: TokenStream) -> String {
     prettyplease::unparse(&syn::parse2(expanded).expect("the expansion is Rust"))
 }
 
-/// The texts of all `compile_error!` without their last lines, which say where their pages are, and what else was expanded.
+/// The texts of all `compile_error!` without their last lines, which say where their pages are, and what else
+/// was expanded.
 pub fn errors_and_rest(expanded: TokenStream) -> (Vec<String>, Vec<syn::Item>) {
     let file: syn::File = syn::parse2(expanded).expect("the expansion is Rust");
     let mut errors = Vec::new();
@@ -98,4 +99,17 @@ pub fn declare_in(attr: &str, declarations: &str, files: &[(&str, &[u8])]) -> To
 /// The expansion's text without white space, for looking things up in it.
 pub fn dense(expanded: TokenStream) -> String {
     expanded.to_string().split_whitespace().collect()
+}
+
+/// Expects that a declaration fits a source, or that it does not.
+#[track_caller]
+pub fn assert_declaration_fits(declaration: &str, source: &str, fits: bool) {
+    let (errors, _) = errors_and_rest(declare(declaration, source));
+    assert_eq!(errors.is_empty(), fits, "{declaration} for {source}: {errors:?}");
+}
+
+/// Expects that the declaration of a kernel's parameters fits a source, or that it does not.
+#[track_caller]
+pub fn assert_fits(here: &str, source: &str, fits: bool) {
+    assert_declaration_fits(&format!("safe fn k({here});"), source, fits);
 }

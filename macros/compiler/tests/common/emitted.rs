@@ -10,7 +10,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 
 /// An error or a warning.
 pub struct Said {
-    /// Without its last line, which says where its page is.
+    /// The text without its last line, which names the page.
     pub text: String,
     /// Where it begins.
     pub span: Span,

@@ -6,7 +6,7 @@ pub fn code(text: &str) -> &str {
     code.unwrap_or_else(|| panic!("no code: {text}")).0
 }
 
-/// What an error says before its last line, which is the page of its code.
+/// The text of an error before its last line, which is the page of its code.
 pub fn without_page(error: &str) -> &str {
     let page = format!("\nsee: book/src/errors/{}.md", code(error));
     error.strip_suffix(&page).unwrap_or_else(|| panic!("no page: {error}"))

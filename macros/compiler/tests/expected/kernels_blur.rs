@@ -106,8 +106,7 @@ const _: () = {
     const _: () = ::thalweg::__private::same_layout::<
         Params,
     >(
-        8,
-        ::core::option::Option::Some(4),
+        &[(8, ::core::option::Option::Some(4))],
         "[TW0417]: `Params`",
         "`Params` of blur.cu",
         "\nnote: blur.cu:1",

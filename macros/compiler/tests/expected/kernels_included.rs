@@ -161,8 +161,7 @@ const _: () = {
     const _: () = ::thalweg::__private::same_layout::<
         Params,
     >(
-        8,
-        ::core::option::Option::Some(4),
+        &[(8, ::core::option::Option::Some(4))],
         "[TW0417]: `Params`",
         "`Params` of ../cu/params.cuh",
         "\nnote: ../cu/params.cuh:4",

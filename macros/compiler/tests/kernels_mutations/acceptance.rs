@@ -1,15 +1,16 @@
-//! Whether a declaration passes: without an error of the macro's, and of rustc's for what the macro hands on to it.
+//! Whether a declaration passes: without an error of the macro's, and of rustc's for what the macro hands on
+//! to it.
 
 use thalweg_compiler::kernels::{Files, expand};
 
 use crate::declared::{dense, errors_and_rest, tokens};
 use crate::mutation::{LARGER, LOOSER};
 
-/// What became of a declaration.
+/// The result for a declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Accepted,
-    /// With the first error.
+    /// The text is that of the first error.
     Refused(String),
 }
 
@@ -28,13 +29,13 @@ pub fn verdict(declaration: &str, path: &str, files: &dyn Files) -> Verdict {
     }
 }
 
-/// What rustc says of the layouts that an expansion has it compare.
+/// The error of rustc for the layouts that an expansion has it compare.
 fn refused_by_rustc(expanded: &str) -> Option<String> {
-    for call in expanded.replace("same_layout_as_one::<", "same_layout::<").split("same_layout::<").skip(1) {
+    for call in expanded.split("same_layout::<").skip(1) {
         let (ty, rest) = call.split_once(">(")?;
         let (layouts, _) = rest.split_once(",\"")?;
         let layouts = layouts.replace("::core::option::Option::", "");
-        // One layout `16,Some(4)`, or one for each branch of an `#if`: `&[(16,Some(4)),(32,None)]`.
+        // One layout, or one for each branch of an `#if`: `&[(16,Some(4)),(32,None)]`.
         let inside = layouts.trim_start_matches("&[").trim_end_matches(']');
         let each: Vec<(u64, Option<u64>)> = inside
             .replace("),(", "|")

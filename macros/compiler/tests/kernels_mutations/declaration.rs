@@ -1,4 +1,5 @@
-//! The declaration that is right for a kernel, found without the code under test but for its reader of prototypes.
+//! The declaration that is right for a kernel, found without the code under test but for its reader of
+//! prototypes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +15,7 @@ pub enum Pass {
     Out,
 }
 
-/// What kind of type a parameter, or its element, has in the source.
+/// The kind of type that a parameter, or its element, has in the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
     Number,
@@ -42,7 +43,7 @@ pub struct Parameter {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declaration {
     pub kernel: String,
-    /// What `#[instantiate]` names, where C++ mangles the name.
+    /// The instance that `#[instantiate]` names, where C++ mangles the name.
     pub instance: Option<String>,
     pub parameters: Vec<Parameter>,
 }
@@ -82,7 +83,7 @@ pub const STRUCT: &str = "Same";
 
 const FUNCTION: &str = "(*)";
 
-/// What names stand for in a source and the files that it includes: each branch's type, in order.
+/// The types that names stand for in a source and the files that it includes, one for each branch, in order.
 pub type Names = BTreeMap<String, Vec<String>>;
 
 /// The simple `typedef`s, `using`s and `#define`s of a text, and its enums.
@@ -130,8 +131,8 @@ pub fn names(text: &str, names: &mut Names) {
     }
 }
 
-/// The right declaration with, of each name that the branches of an `#if` define, the definition of index `branch`; none
-/// where there is no right one.
+/// The right declaration, with the definition of index `branch` for each name that the branches of an `#if`
+/// define. `None` if there is no right one.
 pub fn right(kernel: &Prototype, source: &str, names: &Names, branch: usize) -> Option<Declaration> {
     let template = match kernel.linkage {
         Linkage::Template => template(source, kernel)?,
@@ -180,7 +181,7 @@ fn template(source: &str, kernel: &Prototype) -> Option<Vec<(String, String)>> {
     source[open + 1..close].split(',').map(argument).collect()
 }
 
-/// What a type of the source is in Rust.
+/// The Rust type for a type of the source.
 fn meaning(text: &str, names: &Names, branch: usize, depth: usize) -> Option<(String, Sort)> {
     if text.ends_with('*') || text == FUNCTION || depth == 0 {
         return None;

@@ -11,9 +11,10 @@ use crate::acceptance::{Verdict, verdict};
 use crate::declaration::{Names, names, right};
 use crate::mutation::mutations;
 
-/// The files of a folder, found by their path or else by their name: where a build looks for headers is not known.
+/// The files of a folder, found by their path or else by their name: where a build looks for headers is not
+/// known.
 struct Folder<'a> {
-    /// Of the source.
+    /// The folder of the source.
     folder: PathBuf,
     by_name: &'a BTreeMap<String, PathBuf>,
 }
@@ -41,8 +42,8 @@ impl Files for Folder<'_> {
     }
 }
 
-/// A source without what NVRTC does not compile, which is refused whatever is declared: headers for hosts, launches, and what
-/// says that a function is the host's. Each line stays where it is.
+/// A source without code that NVRTC does not compile and that is refused for any declaration: headers for
+/// hosts, launches, and marks of host functions. Each line stays where it is.
 fn for_the_device(text: &str) -> String {
     let (_, for_hosts) = headers();
     let is_for_hosts = |line: &str| {
@@ -124,7 +125,7 @@ fn try_file(name: &str, files: &Folder<'_>, tally: &mut Tally) {
         if all[..at].iter().any(|other| other.name == kernel.name) {
             continue;
         }
-        // Of several versions each may be meant.
+        // Each of several versions may be meant.
         let versions = all.iter().filter(|other| other.name == kernel.name);
         let candidates: Vec<_> =
             versions.flat_map(|kernel| (0..3).filter_map(|at| right(kernel, &source, &known, at))).collect();
@@ -132,13 +133,13 @@ fn try_file(name: &str, files: &Folder<'_>, tally: &mut Tally) {
         let place = path.strip_prefix(files.folder.parent().unwrap_or(&path)).unwrap_or(&path).display();
         match verdict(&first.to_string(), name, files) {
             Verdict::Accepted => {}
-            // In a namespace, which prototypes do not tell.
+            // The kernel is in a namespace, which prototypes do not tell.
             Verdict::Refused(why) if why.starts_with("[TW0402]") => continue,
             Verdict::Refused(why) => tally.refused.push(format!("{place}: {first} {why}")),
         }
         tally.kernels += 1;
         for (kind, wrong) in mutations(first) {
-            // What another branch of an `#if` makes right is not wrong.
+            // A declaration that another branch of an `#if` makes right is not wrong.
             if candidates.iter().any(|right| right.says(&wrong)) {
                 continue;
             }

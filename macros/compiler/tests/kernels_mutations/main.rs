@@ -1,7 +1,8 @@
-//! `#[kernels]`: right declarations are taken and wrong ones are not, tried on every edit of many declarations.
+//! `#[kernels]`: right declarations are taken and wrong ones are not, tried on every edit of many
+//! declarations.
 //!
-//! `THALWEG_KERNELS=folder cargo test -p thalweg-compiler --test kernels_mutations -- --ignored --nocapture` tries the kernels
-//! of a folder.
+//! `THALWEG_KERNELS=folder cargo test -p thalweg-compiler --test kernels_mutations -- --ignored --nocapture`
+//! tries the kernels of a folder.
 
 mod acceptance;
 mod declaration;
@@ -16,14 +17,14 @@ use std::path::Path;
 
 use mutation::Kind;
 
-/// Of one kind, how many declarations were tried, and those that passed.
+/// The number of declarations of one kind that were tried, and those that passed.
 #[derive(Default)]
 struct Count {
     tried: usize,
     passed: Vec<String>,
 }
 
-/// What was tried.
+/// The declarations that were tried.
 #[derive(Default)]
 struct Tally {
     kernels: usize,
@@ -52,17 +53,19 @@ impl Tally {
     }
 }
 
-/// How many of the edits of one kind pass, of one kernel of `shapes.cu`, and why they do. None of another kernel's does.
+/// The number of edits of one kind that pass for a kernel of `shapes.cu`, and why. No edit of another kernel
+/// passes.
 #[rustfmt::skip]
 const PASS: [(Kind, &str, usize, &str); 10] = [
-    // Right after all.
+    // These are right after all.
     (Kind::Width, "counts", 1, "two `#if`s of other conditions: each pair of their branches is right"),
     (Kind::SignOfChar, "letters", 3, "the sign of `char` is the platform's: it is `i8` or `u8`"),
     (Kind::SignOfEnum, "modes", 2, "the sign of an enum's integer says nothing: it is `u32` or `i32`"),
     (Kind::ElementOfVoid, "untyped", 4, "`void*` is to memory of any type"),
     (Kind::StructAlignment, "structs", 1, "`Flags` is aligned to one byte: nothing is aligned to less"),
     (Kind::NumberForStruct, "structs", 1, "a struct of one number is as good as the number"),
-    // Wrong: a union is any number of its size and alignment, and of a struct with bit fields nothing is known.
+    // These are wrong: a union is any number of its size and alignment, and the layout of bit fields is not
+    // known.
     (Kind::NumberForStruct, "either", 4, "`Either` is 8 bytes, aligned to 8: `u64` and, which is right, `f64`"),
     (Kind::StructSize, "bits", 2, "bit fields"),
     (Kind::StructAlignment, "bits", 2, "bit fields"),

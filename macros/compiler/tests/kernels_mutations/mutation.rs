@@ -2,7 +2,7 @@
 
 use crate::declaration::{Declaration, Parameter, Pass, Sort};
 
-/// What is wrong with a declaration.
+/// The mistake in a declaration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// A number of the same width that is another one: `u32` for `float`.
@@ -88,7 +88,7 @@ fn types(parameter: &Parameter) -> Vec<(Kind, Parameter)> {
     match parameter.sort {
         Sort::Number | Sort::Char | Sort::Enum => {
             let (_, bytes, is) = number(&parameter.ty);
-            // As wide, or half or twice as wide and of the same kind.
+            // The others are as wide, or half or twice as wide and of the same kind.
             let others = NUMBERS.into_iter().filter(|&(name, other, other_is)| {
                 let is_near = other == 2 * bytes || bytes == 2 * other;
                 name != parameter.ty && (other == bytes || (is_near && other_is == is))
@@ -126,7 +126,7 @@ fn number(name: &str) -> (&'static str, u32, char) {
     NUMBERS.into_iter().find(|(number, ..)| *number == name).expect("a number")
 }
 
-/// What is wrong if a number is declared as another one.
+/// The mistake if a number is declared as another one.
 fn kind(right: &Parameter, other: &str) -> Kind {
     let ((_, bytes, is), (_, other_bytes, other_is)) = (number(&right.ty), number(other));
     let integers = "iu".contains(is) && "iu".contains(other_is);

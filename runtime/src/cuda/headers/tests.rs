@@ -162,7 +162,7 @@ fn headers_of_c_stand_for_those_that_nvrtc_lacks() {
         written.starts_with("#line 1 \"thalweg/stdint.h\"\n") && written.contains("uint32_t"),
         "{written}"
     );
-    // Which is asked for is not known: all are there.
+    // The value of `NAME` is not known, so all headers are there.
     let all = names(&Includes::follow(&module, "#include NAME\n")).len();
     assert_eq!(all, language::HEADERS.len());
     // A program's own goes first.

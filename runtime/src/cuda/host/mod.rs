@@ -60,8 +60,8 @@ impl HostFunctions {
         }
     }
 
-    /// An error where the calling thread runs a job: the stream waits for it, and might be what `call` would wait for. Likewise in a
-    /// forked process.
+    /// An error if the calling thread runs a job, because the job's stream waits for the job and `call` might
+    /// wait for that stream. It is also an error in a forked process.
     #[inline]
     pub(super) fn may_call(call: &'static str) -> DriverResult<()> {
         if fork::is_child() {

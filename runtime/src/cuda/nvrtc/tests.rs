@@ -221,7 +221,7 @@ fn a_byte_order_mark_and_comments_before_an_include_do_no_harm() {
     }
 }
 
-/// What kernels use of C's and C++'s headers, each with its header alone, and all of them together.
+/// Kernels compile with each header of C and C++ alone, and with all of them together.
 #[test]
 #[ignore = "needs NVRTC"]
 fn headers_of_c_and_cpp_are_there() {

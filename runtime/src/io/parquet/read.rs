@@ -76,7 +76,8 @@ impl<R: ChunkReader + 'static, T: Scalar> ParquetReader<R, T> {
     }
 }
 
-/// How many rows there are stands in a file three times. Where they do not agree it is damaged, and might seem to end early.
+/// A file states its number of rows three times. If the three differ, the file is damaged and may seem to end
+/// early.
 fn check_rows(file: &ParquetMetaData, column: usize, name: &str) -> io::Result<()> {
     let invalid = |message| Err(io::Error::new(ErrorKind::InvalidData, message));
     let rows = file.file_metadata().num_rows();
@@ -84,7 +85,7 @@ fn check_rows(file: &ParquetMetaData, column: usize, name: &str) -> io::Result<(
     for (index, group) in file.row_groups().iter().enumerate() {
         let rows = group.num_rows();
         let values = group.column(column).num_values();
-        // One value a row, null or not, where there are no lists.
+        // A column without lists has one value a row, null or not.
         if rows < 0 || values != rows {
             let message =
                 format!("row group {index} has {rows} rows, and column `{name}` has {values} values there");

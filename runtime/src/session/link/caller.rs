@@ -185,7 +185,7 @@ impl Link {
     /// Why there is nothing more: `None` if the run has ended well.
     pub(crate) fn why_over(&self) -> Option<Error> {
         if fork::is_child() {
-            // Its run goes on in the other process.
+            // The run goes on in the other process.
             return Some(ErrorKind::Forked.into());
         }
         match &locked(&self.state).outcome {

@@ -199,7 +199,7 @@ fn fan(accesses: [&[Access]; 3]) -> Drawn {
     graph
 }
 
-/// What is known of each launch is as much as of the first, however many the host has not waited for.
+/// The device knows as much of each launch as of the first, however many the host has not waited for.
 #[test]
 fn launches_one_after_another_share_their_chains() {
     let rig = Rig::new();
@@ -216,7 +216,7 @@ fn launches_one_after_another_share_their_chains() {
             let graph = fan(if index == 0 { accesses.each_ref().map(|one| &one[..]) } else { none });
             graph.launch(&rig, stream).unwrap();
         }
-        // Each of the streams, and two chains besides its own.
+        // There are the streams, and two chains besides each stream's own.
         assert_eq!(known(), (6, 6), "launch {launch}");
     }
     streams.iter().for_each(|&stream| rig.sync(stream).unwrap());
@@ -227,8 +227,8 @@ fn launches_one_after_another_share_their_chains() {
     assert_eq!(rig.sim.machine().streams.iter().count(), 0);
 }
 
-/// A chain that is used again is not what it was: whoever has waited for the launch before knows nothing of this one, and two streams'
-/// chains are nothing to each other.
+/// A chain that is used again begins anew: a stream that has waited for the launch before knows nothing of
+/// this one. The chains of two streams are independent.
 #[test]
 fn shared_chains_hide_no_race() {
     for node in 0..3 {
@@ -256,7 +256,7 @@ fn shared_chains_hide_no_race() {
     }
 }
 
-/// What went wrong in a chain was the launch's, and is over when the stream has said so.
+/// A failure in a chain belongs to its launch, and is over once the stream has reported it.
 #[test]
 fn a_chain_that_has_failed_works_again() {
     for seed in 0..20 {
@@ -277,7 +277,7 @@ fn a_chain_that_has_failed_works_again() {
         for failing in 0..3 {
             forked(None).launch(&rig, stream).unwrap();
             forked(Some(failing)).launch(&rig, stream).unwrap();
-            // It comes after what has failed, on every chain.
+            // It comes after the failure on every chain.
             forked(None).launch(&rig, stream).unwrap();
             let error = rig.sync(stream).unwrap_err();
             assert_eq!(error.tag, Some((failing as u32, 0)));

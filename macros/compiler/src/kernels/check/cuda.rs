@@ -355,13 +355,13 @@ impl Cuda {
 /// The type of one parameter of the source.
 struct Types<'a> {
     written: &'a prototype::Parameter,
-    /// In the branches that are compared.
+    /// The type in the branches that are compared.
     resolved: &'a Resolved,
-    /// In all branches.
+    /// The types in all branches.
     all: &'a [&'a Resolved],
 }
 
-/// What is to be said of the branches of an `#if`.
+/// The notes about the branches of an `#if`.
 #[derive(Default)]
 struct Said {
     note: Option<String>,

@@ -29,7 +29,7 @@ pub(super) struct Facts {
 #[derive(Clone)]
 pub(super) struct LayoutCheck {
     pub(super) ty: Type,
-    /// One must fit: the branches of an `#if` may differ.
+    /// The layouts of which one must fit, since the branches of an `#if` may differ.
     pub(super) layouts: Vec<Expected>,
     /// What messages call the type of the source.
     pub(super) there: String,

@@ -112,7 +112,7 @@ pub(super) fn misfit(here: &Type, there: &Known, help: String) -> Option<Mismatc
     Some(Mismatch { code: "TW0405", why, help })
 }
 
-/// Whether a type of the source is not this number, and what else there is to say of it.
+/// `Some` if a type of the source is not this number, with a note about the type if there is one.
 fn unlike_number(primitive: Primitive, there: &Known) -> Option<Option<String>> {
     if !there.base.admits(Some(primitive)) {
         return Some(None);
@@ -142,7 +142,7 @@ fn unlike_number(primitive: Primitive, there: &Known) -> Option<Option<String>> 
 }
 
 impl Numbers {
-    /// As Rust writes it.
+    /// The Rust type for them.
     fn rust(&self, known: &Known) -> String {
         let one = Base { text: known.base.text.clone(), scalar: self.scalar }.rust();
         if self.count == 1 { one } else { format!("[{one}; {}]", self.count) }
@@ -157,7 +157,7 @@ impl Known {
     /// The Rust type to declare for it.
     pub(super) fn rust(&self) -> String {
         match &self.numbers {
-            // The toolkit's are no types of Rust's.
+            // Rust has no types for the toolkit's.
             Some(numbers) if self.base.scalar == Scalar::Compound => numbers.rust(self),
             _ => self.base.rust(),
         }
@@ -197,7 +197,7 @@ pub(super) fn layout(
         true => "the CUDA toolkit",
         false => place.rsplit_once(':').map_or(&*place, |(file, _)| file),
     };
-    // CUDA's vector types are stricter than arrays, but what begins a buffer is aligned for all of them.
+    // CUDA's vector types are stricter than arrays, but the beginning of a buffer is aligned for all of them.
     let is_strict = there.is_toolkits || there.defined.is_some();
     Some(LayoutCheck {
         ty: here.clone(),

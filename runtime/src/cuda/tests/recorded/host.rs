@@ -297,7 +297,7 @@ fn a_job_that_its_stream_cannot_wait_for_is_taken_back_if_it_has_not_begun() {
     });
 }
 
-/// Nor does its word undo that of a later job that is done before it, which the stream waits for.
+/// The word of a job that is done late does not overwrite that of a later job, for which the stream waits.
 #[test]
 fn a_job_that_its_stream_cannot_wait_for_may_be_later_than_the_next() {
     let test = "a_job_that_its_stream_cannot_wait_for_may_be_later_than_the_next";
@@ -423,7 +423,8 @@ fn is_released() -> bool {
     })
 }
 
-/// The last handle of a device may go in a job. The context goes from another thread then, after an error too.
+/// The last handle of a device may go in a job. The context goes from another thread then, after an error
+/// too.
 #[test]
 fn the_last_handle_of_a_lost_device_in_a_job() {
     let variables = [("THALWEG_FAIL", "cuStreamSynchronize:700:1+")];
@@ -444,7 +445,7 @@ fn the_last_handle_of_a_lost_device_in_a_job() {
     });
 }
 
-/// Two handles that go at the same time, one of them in a job: whichever is the last.
+/// Two handles are dropped at the same time, one of them in a job. Either may be the last.
 #[test]
 fn two_last_handles_at_the_same_time() {
     recorded("two_last_handles_at_the_same_time", &[], &[], || {
