@@ -6,7 +6,7 @@
 //!
 //! Each line says why it is there: which race, stall or mistake there would be without it. A race is refused here
 //! (`ErrorKind::Race`, with both lines); CUDA C++ would carry it out, and the result would depend on how long things take.
-//! What reaches the driver is compared with the pipeline's in `tests/tests/recorded/by_hand.rs`.
+//! What reaches the driver is compared with the pipeline's in `tests/tests/recorded/pipelines/by_hand.rs`.
 //!
 //! | in `saxpy.rs` | here |
 //! | --- | --- |

@@ -16,6 +16,12 @@ pub mod waiting;
 
 use thalweg::prelude::*;
 
+/// What the test harness calls a test of a module (`module_path!()`): for those that run themselves again in another process.
+pub fn test_name(module: &str, test: &str) -> String {
+    // The crate's own name is not part of it.
+    module.split_once("::").map_or_else(|| test.to_owned(), |(_, module)| format!("{module}::{test}"))
+}
+
 /// One way to run a pipeline.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {

@@ -7,11 +7,15 @@ use std::sync::{Mutex, PoisonError};
 
 use thalweg::Device;
 
+use crate::test_name;
+
 /// Set in a process that has the stubs.
 const CHILD: &str = "THALWEG_STUB_CHILD";
 
 /// Which libraries have stubs.
 pub struct Stubs {
+    /// Where the tests are that name themselves: `module_path!()`.
+    pub module: &'static str,
     /// Where they are built and records are kept, apart from those with other flags: a folder below
     /// `env!("CARGO_TARGET_TMPDIR")`.
     pub folder: &'static str,
@@ -30,8 +34,8 @@ pub fn is_child() -> bool {
 
 impl Stubs {
     /// Stubs of the driver and the compiler.
-    pub const fn driver(folder: &'static str) -> Self {
-        Self { folder, libraries: &["libcuda", "libnvrtc"], flags: &[], broken: &[] }
+    pub const fn driver(module: &'static str, folder: &'static str) -> Self {
+        Self { module, folder, libraries: &["libcuda", "libnvrtc"], flags: &[], broken: &[] }
     }
 
     /// Runs `body` in a process of its own that finds the stubs in CUDA's place, and returns what they recorded.
@@ -49,9 +53,10 @@ impl Stubs {
     pub fn run_again(&self, test: &str, variables: &[(&str, &str)]) -> String {
         let folder = self.build();
         let record = folder.join(format!("{test}.calls"));
+        let test = test_name(self.module, test);
         let _ = fs::remove_file(&record);
         let output = Command::new(std::env::current_exe().expect("the test's own path"))
-            .args(["--exact", test, "--nocapture"])
+            .args(["--exact", &test, "--nocapture"])
             .env_remove("THALWEG_SYNC")
             .env("THALWEG_CACHE", "off")
             // What a stub's device is like says nothing, and measuring it would be in every record.

@@ -25,7 +25,7 @@ fn the_tutorials_pipeline() {
 /// Of the page on branches the part that its text is about.
 #[test]
 fn a_branch() {
-    let text = expanded(include_str!("../blocks.rs"), "refine");
+    let text = expanded(include_str!("../pipelines/blocks.rs"), "refine");
     let work: Vec<_> = text
         .lines()
         .skip_while(|line| !line.contains("'work: {"))

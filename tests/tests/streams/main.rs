@@ -5,6 +5,7 @@ mod basics;
 mod book;
 mod callbacks;
 mod copies;
+mod explore;
 mod failures;
 mod graphs;
 mod kinds;

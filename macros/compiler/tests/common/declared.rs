@@ -1,13 +1,12 @@
 //! Blocks of kernels and what they expand to.
 
-#[path = "page.rs"]
-mod page;
-
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use proc_macro2::TokenStream;
 use thalweg_compiler::kernels::{Files, LitStr, expand};
+
+use crate::page::without_page;
 
 pub fn tokens(text: &str) -> TokenStream {
     TokenStream::from_str(text).expect("test input lexes")
@@ -39,7 +38,7 @@ pub fn errors_and_rest(expanded: TokenStream) -> (Vec<String>, Vec<syn::Item>) {
                 if item.mac.path.segments.last().is_some_and(|last| last.ident == "compile_error") =>
             {
                 let text: LitStr = item.mac.parse_body().expect("an error has a text");
-                errors.push(page::without_page(&text.value()).to_owned());
+                errors.push(without_page(&text.value()).to_owned());
             }
             other => rest.push(other),
         }

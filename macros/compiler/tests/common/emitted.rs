@@ -1,12 +1,10 @@
 //! What the macros say in what they expand to.
 
-#[path = "page.rs"]
-mod page;
-
 use std::ops::Range;
 
-use page::without_page;
 use proc_macro2::{Span, TokenStream, TokenTree};
+
+use crate::page::{self, without_page};
 
 /// An error or a warning.
 pub struct Said {

@@ -1,0 +1,20 @@
+//! `#[kernels]`: declarations against sources, what they expand to, what is said of those that are wrong.
+
+mod branches;
+#[path = "../common/declared.rs"]
+mod declared;
+mod expanded;
+mod host;
+mod includes;
+mod launches;
+mod mistakes;
+mod mutations;
+mod odd_sources;
+#[path = "../common/page.rs"]
+mod page;
+mod prototype;
+mod records;
+mod sources;
+mod tokens;
+mod toolkit_types;
+mod types;

@@ -1,0 +1,18 @@
+//! `stream_pipeline!` as a language: its grammar, its tokens, and what its expansion looks like.
+
+#[path = "../common/chain.rs"]
+mod chain;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "../common/emitted.rs"]
+mod emitted;
+mod expansion_size;
+mod fuzz;
+mod grammar;
+mod mistakes;
+#[path = "../common/page.rs"]
+mod page;
+mod picture;
+#[path = "../common/random.rs"]
+mod random;
+mod scope;
+mod tokens;

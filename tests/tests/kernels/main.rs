@@ -1,0 +1,13 @@
+//! Kernels: how they are loaded, and those of `thalweg-kernels` and of these tests against plain loops.
+
+mod data;
+mod elementwise;
+mod filter;
+mod loading;
+mod matrix;
+mod nvrtc;
+mod reads;
+mod reduce;
+mod sources;
+mod stencil;
+mod top_k;

@@ -1,0 +1,244 @@
+//! The conflicts that a plan lists, and what it says orders them, against the model that judges the scheduler.
+
+#[path = "../../../macros/compiler/tests/common/model.rs"]
+mod model;
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use model::{Enqueued, conflicts, programs, runner};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use thalweg::{
+    AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
+    Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, StreamPlan, WaitPlan,
+};
+use thalweg_compiler::schedule::{
+    self, Cause, Edge, OpId, Program, Schedule, StorageKind, StreamKind, required,
+};
+
+const PROGRAMS: u32 = 5_000;
+
+fn leaked<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {
+    Vec::leak(items.into_iter().collect())
+}
+
+fn name(letter: char, index: usize) -> &'static str {
+    String::leak(format!("{letter}{index}"))
+}
+
+fn distance(distance: schedule::Distance) -> Distance {
+    match distance {
+        schedule::Distance::Same => Distance::Same,
+        schedule::Distance::Previous => Distance::Previous,
+        schedule::Distance::Reuse => Distance::Reuse,
+    }
+}
+
+/// Those of host data first: so they are numbered in a pipeline.
+fn hazards(program: &Program, causes: &[Cause]) -> Vec<HazardPlan> {
+    let hazard = |cause: &Cause| HazardPlan {
+        buffer: name('m', cause.storage.0 as usize),
+        hazard: match cause.hazard {
+            schedule::Hazard::ReadAfterWrite => Hazard::ReadAfterWrite,
+            schedule::Hazard::WriteAfterRead => Hazard::WriteAfterRead,
+            schedule::Hazard::WriteAfterWrite => Hazard::WriteAfterWrite,
+        },
+    };
+    let is_host = |cause: &&Cause| program.storages[cause.storage.0 as usize] == StorageKind::Host;
+    let (hosts, buffers): (Vec<_>, Vec<_>) = causes.iter().partition(is_host);
+    hosts.into_iter().chain(buffers).map(hazard).collect()
+}
+
+/// The plan that a pipeline of this program would have. Storages keep their numbers among the hosts and the buffers.
+fn plan(program: &Program, schedule: &Schedule) -> Plan {
+    let numbered = || (0..program.storages.len()).map(|index| (index, name('m', index)));
+    let stream = |(index, kind): (usize, &StreamKind)| StreamPlan {
+        name: name('s', index),
+        priority: Priority::Default,
+        per_slot: *kind == StreamKind::PerSlot,
+        null: false,
+        placed: false,
+    };
+    let buffer = |(index, name)| {
+        let kind =
+            if program.storages[index] == StorageKind::Shared { BufferKind::Carry } else { BufferKind::Ring };
+        BufferPlan { name, kind, line: 1, column: 1 }
+    };
+    let operation = |(index, op): (usize, &schedule::Op)| OperationPlan {
+        stage: 0,
+        stream: op.stream.0 as usize,
+        text: name('o', index),
+        kind: OperationKind::Then,
+        conditional: false,
+        repeat: None,
+        accesses: leaked(op.accesses.iter().map(|access| {
+            let storage = access.storage.0 as usize;
+            let is_host = program.storages[storage] == StorageKind::Host;
+            let memory = if is_host { Memory::Host(storage) } else { Memory::Buffer(storage) };
+            AccessPlan { memory, reads: access.reads, writes: access.writes }
+        })),
+        line: 1,
+        column: 1,
+    };
+    let wait = |edge: &Edge| WaitPlan {
+        operation: edge.to.0 as usize,
+        event: schedule.records.iter().position(|record| *record == edge.from).unwrap(),
+        distance: distance(edge.distance),
+        hazards: Vec::leak(hazards(program, &edge.causes)),
+    };
+    Plan {
+        pipeline: "P",
+        file: "p.rs",
+        line: 1,
+        column: 1,
+        streams: leaked(program.streams.iter().enumerate().map(stream)),
+        stages: &["all"],
+        hosts: leaked(numbered().map(|(_, name)| HostPlan {
+            name,
+            reads: true,
+            writes: true,
+            line: 1,
+            column: 1,
+        })),
+        buffers: leaked(numbered().map(buffer)),
+        operations: leaked(program.ops.iter().enumerate().map(operation)),
+        events: leaked(schedule.records.iter().map(|record| {
+            let operation = record.0 as usize;
+            EventPlan { name: name('e', operation), operation }
+        })),
+        waits: leaked(schedule.waits.iter().map(wait)),
+    }
+}
+
+fn one(operation: &Range<usize>) -> usize {
+    assert_eq!(operation.len(), 1, "nothing repeats");
+    operation.start
+}
+
+/// Every conflict of the model is in the list, and the list is what the scheduler was asked to order.
+fn check_complete(program: &Program, found: &[Conflict]) -> TestCaseResult {
+    const DEPTH: usize = 3;
+    let has = |from, to, distance| {
+        found.iter().any(|c| (one(&c.from), one(&c.to), c.distance) == (from, to, distance))
+    };
+    for ((from, chunk), (to, later)) in conflicts(program, DEPTH) {
+        let listed = match later - chunk {
+            0 => has(from, to, Distance::Same),
+            1 => has(from, to, Distance::Previous),
+            DEPTH => has(from, to, Distance::Reuse) || has(from, to, Distance::Previous),
+            // What follows from those that are nearer.
+            _ => continue,
+        };
+        prop_assert!(listed, "{from} of {chunk} and {to} of {later} are in conflict");
+    }
+    let listed: Vec<_> =
+        found.iter().map(|c| (one(&c.from), c.distance, one(&c.to), c.hazards.clone())).collect();
+    let asked = required(program).into_iter().map(|edge| {
+        (edge.from.0 as usize, distance(edge.distance), edge.to.0 as usize, hazards(program, &edge.causes))
+    });
+    prop_assert_eq!(listed, asked.collect::<Vec<_>>());
+    Ok(())
+}
+
+/// The steps join, each holds, and together they are as long as the conflict; the model orders the two by them alone.
+fn check_path(program: &Program, schedule: &Schedule, plan: &Plan, conflict: &Conflict) -> TestCaseResult {
+    let Ordered::Path(steps) = &conflict.ordered else {
+        prop_assert!(false, "{conflict:?} is not ordered");
+        return Ok(());
+    };
+    let mut at = one(&conflict.from);
+    let mut crossings = Vec::new();
+    let mut waits = Vec::new();
+    for step in steps {
+        let (from, to) = (one(&step.from), one(&step.to));
+        prop_assert_eq!(from, at);
+        at = to;
+        crossings.extend((step.distance != Distance::Same).then_some(step.distance));
+        match step.link {
+            Link::Wait(index) => {
+                let wait = plan.waits[index];
+                let ends = (plan.events[wait.event].operation, wait.operation, wait.distance);
+                prop_assert_eq!(ends, (from, to, step.distance));
+                waits.push(&schedule.waits[index]);
+            }
+            Link::Stream(stream) => {
+                prop_assert_eq!((plan.operations[from].stream, plan.operations[to].stream), (stream, stream));
+                let holds = match step.distance {
+                    Distance::Same => from < to,
+                    Distance::Previous => program.streams[stream] == StreamKind::Fixed,
+                    Distance::Reuse => true,
+                };
+                prop_assert!(holds, "{step:?} is not stream order");
+            }
+        }
+    }
+    prop_assert_eq!(at, one(&conflict.to));
+    let slot_by_chunk = conflict.distance == Distance::Reuse && crossings == [Distance::Previous];
+    match conflict.distance {
+        Distance::Same => prop_assert!(crossings.is_empty()),
+        _ => prop_assert!(slot_by_chunk || crossings == [conflict.distance]),
+    }
+    let all: Vec<&Edge> = schedule.waits.iter().collect();
+    for depth in 1..=4 {
+        let later = match conflict.distance {
+            Distance::Same => 0,
+            Distance::Previous => 1,
+            Distance::Reuse => depth,
+        };
+        // Going round takes the way from the second to the first in one chunk, too.
+        let by = if slot_by_chunk { &all } else { &waits };
+        let records: &[OpId] = &schedule.records;
+        let run = Enqueued::new(program, by, records, depth, later + 1);
+        let ordered = run.is_before((one(&conflict.from), 0), (one(&conflict.to), later));
+        prop_assert!(ordered, "{conflict:?} races at depth {depth}");
+        if slot_by_chunk && conflict.from != conflict.to {
+            let round = run.is_before((one(&conflict.to), 0), (one(&conflict.from), 0));
+            prop_assert!(round, "{conflict:?} does not go round");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_conflict_is_listed_with_what_orders_it() {
+    let [seen, paths, by_chunk] = [const { Cell::new(0_u32) }; 3];
+    let check = |program: Program| -> TestCaseResult {
+        let schedule = schedule::schedule(&program);
+        let plan = plan(&program, &schedule);
+        let found = plan.conflicts();
+        check_complete(&program, &found)?;
+        let mut own = vec![0; plan.waits.len()];
+        for conflict in &found {
+            if let Ordered::Wait(index) = conflict.ordered {
+                let wait = plan.waits[index];
+                let ends = (plan.events[wait.event].operation, wait.operation, wait.distance);
+                prop_assert_eq!(ends, (one(&conflict.from), one(&conflict.to), conflict.distance));
+                prop_assert_eq!(wait.hazards, &conflict.hazards[..]);
+                own[index] += 1;
+                continue;
+            }
+            check_path(&program, &schedule, &plan, conflict)?;
+            paths.set(paths.get() + 1);
+            if let Ordered::Path(steps) = &conflict.ordered {
+                let shorter = steps.iter().any(|step| step.distance == Distance::Previous);
+                by_chunk.set(by_chunk.get() + u32::from(conflict.distance == Distance::Reuse && shorter));
+            }
+        }
+        prop_assert!(own.iter().all(|&count| count == 1), "each wait is for one conflict");
+        // One paragraph for each, and two that begin the parts.
+        let text = plan.explain();
+        let parts = usize::from(!plan.waits.is_empty()) + usize::from(found.len() > plan.waits.len());
+        prop_assert_eq!(text.matches("\n\n").count(), found.len() + parts);
+        seen.set(seen.get() + 1);
+        Ok(())
+    };
+    runner(PROGRAMS).run(&programs(), check).unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(seen.get(), PROGRAMS);
+    assert!(
+        paths.get() > 10_000 && by_chunk.get() > 10,
+        "{} paths, {} by chunks",
+        paths.get(),
+        by_chunk.get()
+    );
+}

@@ -1,0 +1,8 @@
+//! CUDA's libraries, called from pipelines.
+
+mod attacks;
+mod cublas;
+mod cublas_lt;
+mod cudnn;
+mod cufft;
+mod curand;

@@ -1,0 +1,87 @@
+//! Which device a program gets. Each case is a process of its own, because it is the environment that decides.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
+use thalweg::{Device, ErrorKind};
+use thalweg_tests::test_name;
+
+/// What the child says of the device that it gets.
+#[test]
+#[ignore = "run by the other tests, in a process with another environment"]
+fn child() {
+    match Device::open() {
+        Ok(device) => println!("opened {}", device.name()),
+        Err(error) => println!("refused {error}"),
+    }
+}
+
+/// What `Device::open()` gives where `THALWEG_DEVICE` is `value`.
+fn open(value: Option<&[u8]>) -> String {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", &test_name(module_path!(), "child"), "--include-ignored", "--nocapture"])
+        .env_remove("THALWEG_DEVICE");
+    if let Some(value) = value {
+        command.env("THALWEG_DEVICE", OsStr::from_bytes(value));
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let said = text.lines().find(|line| line.contains("opened ") || line.contains("refused "));
+    // The test harness may have written its own words before, on the same line.
+    let said = said.unwrap_or_else(|| panic!("{text}"));
+    said[said.find("opened ").or(said.find("refused ")).unwrap()..].to_owned()
+}
+
+fn has_gpu() -> bool {
+    !Device::all().unwrap().is_empty()
+}
+
+#[test]
+fn the_simulated_device_is_asked_for() {
+    assert_eq!(open(Some(b"sim")), "opened simulated H200");
+    assert_eq!(open(Some(b" sim ")), "opened simulated H200");
+}
+
+#[test]
+fn the_simulated_device_stands_in_for_a_gpu() {
+    for value in [None, Some(&b""[..]), Some(b"auto")] {
+        assert_eq!(open(value) == "opened simulated H200", !has_gpu(), "{value:?}");
+    }
+}
+
+#[test]
+fn names_of_no_device_are_refused() {
+    for name in ["gpu", "cuda:", "cuda:x", "cuda:-1", "cuda 0", "simulated", "cuda:99999999999999999999"] {
+        assert_eq!(
+            open(Some(name.as_bytes())),
+            format!(
+                "refused `THALWEG_DEVICE={name}` names no device: write `sim`, or `cuda:0` for the first GPU"
+            ),
+        );
+    }
+    assert!(open(Some(b"\xFF")).starts_with("refused `THALWEG_DEVICE=\u{FFFD}` names no device"));
+}
+
+/// `cuda:N` never falls back to the simulated device.
+#[test]
+fn a_gpu_that_is_not_there() {
+    let expected =
+        if has_gpu() { "refused there is no CUDA device 99" } else { "refused no CUDA driver: none of its" };
+    assert!(open(Some(b"cuda:99")).starts_with(expected), "{}", open(Some(b"cuda:99")));
+}
+
+#[test]
+fn a_missing_driver_is_named() {
+    let error = Device::cuda(99).unwrap_err();
+    match error.kind() {
+        ErrorKind::NoCudaDriver { looked_for } if !has_gpu() => {
+            assert!(looked_for.iter().any(|name| name.contains("cuda")), "{looked_for:?}");
+            let text = error.to_string();
+            assert!(looked_for.iter().all(|name| text.contains(name)), "{text}");
+        }
+        ErrorKind::NoSuchDevice { index: 99, count } if has_gpu() => assert!(*count > 0),
+        _ => panic!("{error:?}"),
+    }
+}

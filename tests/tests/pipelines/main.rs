@@ -1,0 +1,33 @@
+//! Pipelines on the simulated device, and where that is asked for on a GPU: results, arguments, errors, faults, threads.
+
+mod arguments;
+mod attacks;
+mod attacks_functions;
+mod attacks_runtime;
+mod attacks_staged;
+mod attacks_streams;
+mod bad_input;
+mod bad_launches;
+mod blocks;
+mod budget;
+mod device;
+mod faults;
+mod faults_in_turn;
+mod fills;
+mod functions;
+mod generated_code;
+mod graph;
+mod integration;
+mod jobs;
+mod little_memory;
+mod manual;
+mod neighbours;
+mod pinned_slice;
+mod properties;
+mod runs;
+mod shared;
+mod shared_on_device;
+mod soundness;
+mod threads;
+mod two_simulated;
+mod unwritten;

@@ -1,0 +1,9 @@
+//! The exact calls of CUDA's driver and libraries, without a GPU: stubs write them down.
+
+mod calibration;
+mod cublas;
+mod kernels;
+mod libraries;
+mod pipelines;
+mod repeated_names;
+mod repeated_runs;
