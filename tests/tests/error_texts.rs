@@ -272,6 +272,7 @@ fn one_order_in_many_schedules_is_asked_about() {
 }
 
 stream_pipeline! {
+    #[allow(deprecated, reason = "the first result is written over")]
     pipeline Halo {
         input x: [f32] halo 1 = clamp;
         resident table: [f32];

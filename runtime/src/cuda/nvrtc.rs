@@ -210,7 +210,7 @@ pub(super) fn compile(
         let log = program.log()?;
         let mut log = if log.is_empty() { error.to_string() } else { log.replace(&name, file) };
         // Of one that it knows, but not in this variant.
-        if log.contains("invalid value for --gpu-architecture") {
+        if ["invalid value for --gpu-architecture", "--nv_arch flag"].iter().any(|text| log.contains(text)) {
             return Err(unknown(file, architecture, known).into());
         }
         if let Some(help) = language::explain(&log) {

@@ -386,7 +386,8 @@ impl Call<'_, '_> {
     /// Works out what a run would take.
     fn predict(self, cut: Cut, stages: bool, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
         let outcome = self.work_out(cut, stages, body);
-        let Call { pipeline, host_shapes, mut buffers, mut in_place, mut words, .. } = self;
+        let Call { pipeline, mut host_shapes, mut buffers, mut in_place, mut words, .. } = self;
+        host_shapes.clear();
         buffers.clear();
         in_place.clear();
         words.clear();

@@ -161,13 +161,6 @@ fn errors_carry_file_and_line() {
     assert!(log.starts_with("kernels/saxpy.cu(4): error: "), "{log}");
 }
 
-#[test]
-#[ignore = "needs NVRTC"]
-fn an_unknown_architecture_is_reported_in_nvrtcs_words() {
-    let error = compiled(&MODULE, "sm_20").expect_err("long gone");
-    assert!(error.to_string().contains("gpu-architecture"), "{error}");
-}
-
 /// Relative to the including file, up and down, and in include folders.
 static HEADERS: [Header; 4] = [
     Header { path: "src/beside.h", text: "#include \"../include/from_above.h\"\n" },
