@@ -6,12 +6,14 @@ mod text;
 mod touch;
 
 use std::fmt;
+use std::panic::Location;
 
 pub(crate) use driver::Detail;
 pub use driver::DriverError;
 pub use kind::ErrorKind;
 #[allow(unused_imports, reason = "for libraries, which are features")]
 pub(crate) use text::counted;
+pub(crate) use text::{IS_NEEDED_WHOLE, SEES_NEIGHBOURS};
 pub use touch::Touch;
 
 /// The result of everything in this crate that can fail.
@@ -84,6 +86,12 @@ pub struct Site {
     pub column: u32,
 }
 
+impl From<&'static Location<'static>> for Site {
+    fn from(at: &'static Location<'static>) -> Self {
+        Self { file: at.file(), line: at.line(), column: at.column() }
+    }
+}
+
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
@@ -104,10 +112,16 @@ pub struct Place {
     pub chunk: Option<u64>,
     /// The line in the user's program.
     pub site: Option<Site>,
+    /// The line of the call, `pipeline.run(…)`, where the error is of its arguments or of the run as a whole: `site` is then that of
+    /// the declaration.
+    pub run: Option<Site>,
 }
 
 /// How much of one output a failed run has delivered. An output that is written in place (`device`, `mapped`) is not listed,
 /// and one that is copied in an `if` counts as not delivered. Of a sink it is what that has accepted.
+///
+/// Everything is counted in what this output has: of `[T; 4]` an item is 4 elements, and what is `[T; 2] per chunk` has one item of 2
+/// elements for each chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Complete {
@@ -115,8 +129,10 @@ pub struct Complete {
     pub host: &'static str,
     /// Chunks whose data has arrived in the caller's memory, or that a sink has accepted: all from 0 up to this one, exclusive.
     pub chunks: u64,
-    /// Items in those chunks.
+    /// Items of the output in those chunks. What is `per chunk` has one for each of them.
     pub items: usize,
+    /// Elements of the output in those chunks, `items` times as many as an item has: `output[..elements]` has arrived.
+    pub elements: usize,
 }
 
 impl Error {
@@ -175,7 +191,15 @@ impl Error {
         known.operation = known.operation.or(place.operation);
         known.chunk = known.chunk.or(place.chunk);
         known.site = known.site.or(place.site);
+        known.run = known.run.or(place.run);
         self
+    }
+
+    /// Says where the run was called, unless it is an error of one of its operations or chunks.
+    pub(crate) fn of_run_at(self, called: Option<&'static Location<'static>>) -> Self {
+        let Place { operation, chunk, .. } = self.inner.place;
+        let run = called.filter(|_| operation.is_none() && chunk.is_none()).map(Site::from);
+        self.at(Place { run, ..Place::default() })
     }
 
     /// It came up in one of many orders.
@@ -236,6 +260,9 @@ impl fmt::Display for Error {
         if let Some(site) = place.site {
             write!(f, "\n  at {site}")?;
         }
+        if let Some(run) = place.run {
+            write!(f, "\n  in the run at {run}")?;
+        }
         if let Some(error) = self.inner.kind.driver_error()
             && !matches!(self.inner.kind, ErrorKind::Library { .. })
             && error.is_asynchronous()
@@ -244,8 +271,12 @@ impl fmt::Display for Error {
             write!(f, "\n  help: run with THALWEG_SYNC=1 to learn which operation failed")?;
         }
         for complete in &self.inner.complete {
-            let Complete { host, chunks, items } = complete;
-            let items = counted(*items, "item");
+            let &Complete { host, chunks, items, elements } = complete;
+            // What is `per chunk` has as many items as chunks, which says nothing of how many elements.
+            let items = match items as u64 == chunks && items != elements {
+                true => counted(elements, "element"),
+                false => counted(items, "item"),
+            };
             match chunks {
                 0 => write!(f, "\n  nothing of `{host}` has arrived")?,
                 1 => write!(f, "\n  the first chunk of `{host}` ({items}) has arrived")?,

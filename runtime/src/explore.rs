@@ -138,7 +138,15 @@ pub struct Explored {
 
 impl fmt::Display for Explored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "schedules explored: {} ({} different orders)", self.schedules, self.orders)
+        let &Self { schedules, orders } = self;
+        match orders {
+            1 => write!(f, "schedules explored: {schedules} (1 order)")?,
+            _ => write!(f, "schedules explored: {schedules} ({orders} different orders)")?,
+        }
+        if orders == 1 && schedules > 1 {
+            write!(f, "\n  help: does the program use the device that it is handed?")?;
+        }
+        Ok(())
     }
 }
 

@@ -88,13 +88,15 @@ macro_rules! __thalweg_register {
 /// ```
 ///
 /// It compiles the kernels that `#[kernels]` declares in the crate that is compiled for the test: a library's
-/// in its unit tests, those of a file in `tests/` in that file. PTX, cubins and fatbins are compiled already.
+/// in its unit tests, those of a file in `tests/` in that file. Outside of tests none is registered. PTX,
+/// cubins and fatbins are compiled already.
 ///
 /// # Errors
-/// NVRTC is not there ([`NoNvrtc`], which names its package), a source does not compile ([`Compile`]) or
-/// lacks a kernel that is declared ([`NoSuchKernel`]), or this crate has none that would be compiled
-/// ([`NoKernels`]).
+/// NVRTC is not there ([`NoNvrtc`], which names its package) or does not know the architecture
+/// ([`Architecture`], which lists those that it knows), a source does not compile ([`Compile`]) or lacks a
+/// kernel that is declared ([`NoSuchKernel`]), or none is registered that would be compiled ([`NoKernels`]).
 ///
+/// [`Architecture`]: ErrorKind::Architecture
 /// [`NoNvrtc`]: ErrorKind::NoNvrtc
 /// [`Compile`]: ErrorKind::Compile
 /// [`NoSuchKernel`]: ErrorKind::NoSuchKernel

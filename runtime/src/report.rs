@@ -55,9 +55,9 @@ pub struct Report {
     pub repeated: bool,
     /// Whether stages of kernels that name no stream had one for each slot, as earlier runs had suggested.
     pub stream_per_slot: bool,
-    /// Bytes copied from host to device; what is used in place is not copied.
+    /// Bytes copied from host to device, from `host` scratch too; what is used in place is not copied.
     pub bytes_to_device: u64,
-    /// Bytes copied from device to host.
+    /// Bytes copied from device to host, to `host` scratch too.
     pub bytes_to_host: u64,
     /// How many of those bytes, both ways together, were staged by the CPU because the host memory is pageable, or read
     /// from a source or written to a sink.

@@ -174,7 +174,7 @@ impl fmt::Display for Late {
         match (chunk, is_sink) {
             (Some(chunk), false) => write!(
                 f,
-                ", which has neither filled chunk {chunk} nor ended (a channel ends when its last sender is dropped)"
+                ", which has neither filled chunk {chunk} nor ended\n  (a channel ends when its last sender is dropped)"
             ),
             (Some(chunk), true) => write!(f, ", which has not accepted chunk {chunk}"),
             (None, _) => f.write_str(", whose thread is at work though the run is over"),

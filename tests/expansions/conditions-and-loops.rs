@@ -72,6 +72,7 @@ impl Refine {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         turns: u32,
@@ -87,6 +88,7 @@ impl Refine {
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         turns: u32,
@@ -101,6 +103,7 @@ impl Refine {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         turns: u32,
@@ -110,6 +113,7 @@ impl Refine {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, turns, refine, x, y)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

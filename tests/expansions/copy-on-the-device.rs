@@ -50,6 +50,7 @@ impl Keep {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         x: impl ::thalweg::Input<'run, f32>,
@@ -63,6 +64,7 @@ impl Keep {
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         x: impl ::thalweg::Input<'run, f32>,
@@ -76,6 +78,7 @@ impl Keep {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         x: impl ::thalweg::Input<'run, f32>,
@@ -84,6 +87,7 @@ impl Keep {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, x, first, second)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

@@ -59,6 +59,7 @@ where
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         by: f64,
@@ -71,6 +72,7 @@ where
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         by: f64,
@@ -83,6 +85,7 @@ where
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         by: f64,
@@ -90,6 +93,7 @@ where
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, by, y)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

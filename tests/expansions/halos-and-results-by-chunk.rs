@@ -54,6 +54,7 @@ impl Blur {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         radius: usize,
@@ -68,6 +69,7 @@ impl Blur {
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         radius: usize,
@@ -82,6 +84,7 @@ impl Blur {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         radius: usize,
@@ -91,6 +94,7 @@ impl Blur {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, radius, x, y, s)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

@@ -49,6 +49,7 @@ impl Fill {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         refine: bool,
@@ -61,6 +62,7 @@ impl Fill {
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         refine: bool,
@@ -73,6 +75,7 @@ impl Fill {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         refine: bool,
@@ -80,6 +83,7 @@ impl Fill {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, refine, y)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

@@ -52,6 +52,7 @@ impl Normalise {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         channels: usize,
@@ -66,6 +67,7 @@ impl Normalise {
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         channels: usize,
@@ -79,6 +81,7 @@ impl Normalise {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         channels: usize,
@@ -87,6 +90,7 @@ impl Normalise {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, channels, pixels, tensor)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

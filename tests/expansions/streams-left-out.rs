@@ -48,6 +48,7 @@ impl Gray {
     /// # Errors
     /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
     /// device. The error says where, and how much of each output is complete.
+    #[track_caller]
     pub fn run<'run>(
         &mut self,
         rgb: impl ::thalweg::Input<'run, u8>,
@@ -60,6 +61,7 @@ impl Gray {
     ///
     /// # Errors
     /// As `run`.
+    #[track_caller]
     pub fn profile<'run>(
         &mut self,
         rgb: impl ::thalweg::Input<'run, u8>,
@@ -72,6 +74,7 @@ impl Gray {
     ///
     /// # Errors
     /// As `run`, of the arguments, the memory and what a launch requires.
+    #[track_caller]
     pub fn predict<'run>(
         &mut self,
         rgb: impl ::thalweg::Input<'run, u8>,
@@ -79,6 +82,7 @@ impl Gray {
     ) -> ::thalweg::Result<::thalweg::Timeline> {
         self.__chunks(::thalweg::__private::Purpose::Predict, rgb, gray)
     }
+    #[track_caller]
     fn __chunks<'run>(
         &mut self,
         purpose: ::thalweg::__private::Purpose,

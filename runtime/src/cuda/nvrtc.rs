@@ -57,6 +57,19 @@ impl Functions {
         })?)
     }
 
+    /// What it compiles for: 90 stands for compute capability 9.0.
+    fn architectures(&self) -> DriverResult<Vec<c_int>> {
+        let mut count = 0;
+        // SAFETY: `count` is a place for the result.
+        unsafe { self.nvrtcGetNumSupportedArchs(&mut count) }?;
+        let mut known = vec![0; usize::try_from(count).unwrap_or(0)];
+        if !known.is_empty() {
+            // SAFETY: there is room for as many architectures as NVRTC has just said it knows.
+            unsafe { self.nvrtcGetSupportedArchs(known.as_mut_ptr()) }?;
+        }
+        Ok(known)
+    }
+
     #[cold]
     fn error(&self, function: &'static str, code: u32) -> DriverError {
         let name = probe::nvrtc().ok().and_then(|library| error_name(library, code));
@@ -82,16 +95,7 @@ fn error_name(library: &'static Library, code: u32) -> Option<&'static str> {
 /// The architecture to compile for, such that the result runs on a device of this compute capability: its own, or,
 /// for a device newer than NVRTC, the newest virtual one, whose PTX the driver then compiles on.
 pub(super) fn architecture_for(compute_capability: (u32, u32), file: &'static str) -> Result<String> {
-    let nvrtc = Functions::get(file)?;
-    let mut count = 0;
-    // SAFETY: `count` is a place for the result.
-    unsafe { nvrtc.nvrtcGetNumSupportedArchs(&mut count) }?;
-    let mut known = vec![0; usize::try_from(count).unwrap_or(0)];
-    if !known.is_empty() {
-        // SAFETY: there is room for as many architectures as NVRTC has just said it knows.
-        unsafe { nvrtc.nvrtcGetSupportedArchs(known.as_mut_ptr()) }?;
-    }
-    Ok(choose(compute_capability, &known))
+    Ok(choose(compute_capability, &Functions::get(file)?.architectures()?))
 }
 
 /// `known` holds 90 for compute capability 9.0.
@@ -99,9 +103,27 @@ fn choose((major, minor): (u32, u32), known: &[c_int]) -> String {
     let own = (major * 10 + minor) as c_int;
     match known.iter().filter(|&&known| known < own).max() {
         Some(newest) if !known.contains(&own) => format!("compute_{newest}"),
-        // A device older than all that NVRTC knows comes here too: NVRTC's own words say so best.
+        // A device older than all that NVRTC knows comes here too: that is an error, which lists those.
         _ => format!("sm_{own}"),
     }
+}
+
+/// Whether an architecture's name is one of those that NVRTC says it knows, or a variant of one: `sm_90a`, `compute_100f`.
+fn is_architecture(name: &str, known: &[c_int]) -> bool {
+    let number = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"));
+    let number = number.map(|number| number.strip_suffix(['a', 'f']).unwrap_or(number));
+    let is_number = |number: &&str| number.bytes().all(|byte| byte.is_ascii_digit());
+    number
+        .filter(is_number)
+        .and_then(|number| number.parse().ok())
+        .is_some_and(|number| known.contains(&number))
+}
+
+/// The error of an architecture that NVRTC does not know.
+fn unknown(file: &'static str, architecture: &str, mut known: Vec<c_int>) -> ErrorKind {
+    known.sort_unstable();
+    let supported = known.iter().map(|number| format!("sm_{number}")).collect();
+    ErrorKind::Architecture { file, architecture: architecture.to_owned(), supported }
 }
 
 /// This process's NVRTC.
@@ -135,7 +157,7 @@ impl Compiler {
 /// (`compute_90`). The compiler's messages name files as the user does.
 ///
 /// # Errors
-/// The source does not compile.
+/// NVRTC does not know the architecture, or the source does not compile.
 pub(super) fn compile(
     compiler: &Compiler,
     module: &KernelModule,
@@ -144,6 +166,10 @@ pub(super) fn compile(
     includes: &Includes,
 ) -> Result<Compiled> {
     let file = module.file;
+    let known = compiler.nvrtc.architectures()?;
+    if !is_architecture(architecture, &known) {
+        return Err(unknown(file, architecture, known).into());
+    }
     let failed = |log: String| ErrorKind::Compile { file, architecture: architecture.into(), log };
     let c_string = |what: &str, text: &str| {
         CString::new(text).map_err(|_| failed(format!("{file}: error: the {what} holds a NUL character")))
@@ -183,6 +209,13 @@ pub(super) fn compile(
     if let Err(error) = program.compile(&options) {
         let log = program.log()?;
         let mut log = if log.is_empty() { error.to_string() } else { log.replace(&name, file) };
+        // Of one that it knows, but not in this variant.
+        if ["invalid value for --gpu-architecture", "--nv_arch flag"].iter().any(|text| log.contains(text)) {
+            return Err(unknown(file, architecture, known).into());
+        }
+        if let Some(help) = language::explain(&log) {
+            log = format!("{}\n{help}", log.trim_end());
+        }
         if log.contains("open source file") {
             log = format!("{}\n{}", log.trim_end(), Toolkit::get().explain());
         }

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use super::text::{
-    OWN_LENGTH, after_newline, cause, counted, extent, from_first_on, list, of, of_them_shared,
-    other_way_round, smaller_ring, threads, to_write_all, with,
+    OWN_LENGTH, WITHOUT_A_GPU, after_newline, cause, closest, counted, extent, from_first_on, list, list_of,
+    meant, of, of_them_shared, other_way_round, smaller_ring, threads, to_be_in_memory, to_write_all, with,
 };
 use super::touch::{Touch, users};
 use super::{DriverError, Place, Site};
@@ -16,7 +16,7 @@ use super::{DriverError, Place, Site};
 pub enum ErrorKind {
     /// CUDA's driver library is not there.
     #[error(
-        "no CUDA driver: none of its libraries could be loaded\n  looked for {}\n  help: THALWEG_DEVICE=sim runs on the simulated device",
+        "no CUDA driver: none of its libraries could be loaded\n  looked for {}{WITHOUT_A_GPU}",
         list(looked_for)
     )]
     NoCudaDriver {
@@ -30,7 +30,7 @@ pub enum ErrorKind {
         symbol: &'static str,
     },
     /// A GPU index that does not exist.
-    #[error("there is no CUDA device {index}: this machine has {count}")]
+    #[error("there is no CUDA device {index}: this machine has {count}{}", if *count == 0 { WITHOUT_A_GPU } else { "" })]
     NoSuchDevice {
         /// The index asked for, from 0.
         index: usize,
@@ -77,8 +77,10 @@ pub enum ErrorKind {
     },
     /// [`compile_kernels`](crate::compile_kernels) finds no kernel that it could compile.
     #[error(
-        "no kernel to compile: the crate that was compiled for this test declares none by a `.cu` file\n  help: call \
-         `compile_kernels` in a unit test of the crate that has the `#[kernels]`, `#[cfg(test)] mod tests`"
+        "no kernel to compile: none is registered that has a `.cu` file\n  \
+         note: kernels are registered in tests only, those of the crate that is being tested\n  \
+         help: call `compile_kernels` in a unit test of the crate that has the `#[kernels]`:\n    \
+         in its `#[cfg(test)] mod tests`, and run `cargo test`"
     )]
     NoKernels,
     /// A `.cu` file does not compile.
@@ -90,6 +92,22 @@ pub enum ErrorKind {
         architecture: String,
         /// The compiler's own text.
         log: String,
+    },
+    /// NVRTC does not compile for this architecture.
+    #[error(
+        "`{file}` cannot be compiled for `{architecture}`, which this NVRTC does not know{}\n  \
+         note: an architecture is `sm_` and a GPU's compute capability: `sm_80` for 8.0\n  \
+         note: it knows {}",
+        meant(architecture, supported),
+        list_of(supported, 8)
+    )]
+    Architecture {
+        /// The kernel source.
+        file: &'static str,
+        /// What was asked for.
+        architecture: String,
+        /// Those that NVRTC compiles for, from the oldest: `sm_75`, say.
+        supported: Vec<String>,
     },
     /// A kernel that its source does not have.
     #[error("`{file}` has no kernel `{kernel}`")]
@@ -484,7 +502,8 @@ pub enum ErrorKind {
     },
     /// A kernel has left elements of an `Out<[…]>` unwritten, on the simulated device.
     #[error(
-        "kernel `{kernel}` leaves {unwritten} of the {} of `{parameter}` unwritten, {}, though `Out<[…]>` promises to write every one\n  \
+        "kernel `{kernel}` leaves {unwritten} of the {} of `{parameter}` unwritten, {}\n  \
+         note: `Out<[…]>` promises to write every one\n  \
          note: the launch was <<<{}, {}>>>, which is {}\n  help: {}",
         counted(*elements, "element"),
         from_first_on(*elements, *unwritten, *first),
@@ -658,7 +677,7 @@ pub enum ErrorKind {
         error: Arc<io::Error>,
     },
     /// An argument that cannot be a source or a sink.
-    #[error("`{host}` cannot be streamed: {reason}")]
+    #[error("`{host}` cannot be streamed: {reason}{}", to_be_in_memory(reason))]
     NotStreamed {
         /// The argument.
         host: &'static str,
@@ -874,12 +893,17 @@ pub enum ErrorKind {
         why: &'static str,
     },
     /// An operation that a pipeline does not have.
-    #[error("pipeline `{pipeline}` has no stage, operation, kernel or function `{name}`")]
+    #[error(
+        "pipeline `{pipeline}` has no stage, operation, kernel or function `{name}`{}",
+        closest(known, name)
+    )]
     NoSuchOperation {
         /// The pipeline.
         pipeline: &'static str,
         /// What was looked for.
         name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
     },
     /// A [`Fault`](crate::Fault) for a GPU.
     #[error("faults can be injected into simulated devices only, but this is a GPU")]

@@ -55,12 +55,35 @@ pub(super) fn with(values: &[(&'static str, String)]) -> String {
 
 /// Names, a few a line.
 pub(super) fn list(names: &[String]) -> String {
-    let lines: Vec<_> = names.chunks(3).map(|names| names.join(", ")).collect();
+    list_of(names, 3)
+}
+
+/// Names, so many a line.
+pub(super) fn list_of(names: &[String], each: usize) -> String {
+    let lines: Vec<_> = names.chunks(each).map(|names| names.join(", ")).collect();
     lines.join(",\n    ")
 }
 
-/// The help for an argument whose length differs from the others'.
-pub(super) const OWN_LENGTH: &str = "\n  help: all that is cut into chunks has as many items; what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
+/// What works on a machine that has no GPU.
+pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  help: `Device::simulated(Spec::default())` needs no GPU";
+
+/// Why an argument of which chunks see more than their own part cannot be streamed.
+pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";
+/// Why an argument that chunks need whole cannot be streamed.
+pub(crate) const IS_NEEDED_WHOLE: &str = "all of it is copied to the device before the first chunk";
+
+/// What to do about an argument that cannot come piece by piece.
+pub(super) fn to_be_in_memory(reason: &str) -> &'static str {
+    match reason {
+        SEES_NEIGHBOURS | IS_NEEDED_WHOLE => {
+            "\n  help: read it into a `Vec`, or map the file: a slice of it can be passed"
+        }
+        _ => "",
+    }
+}
+
+/// What to do about an argument of another length than the others'.
+pub(super) const OWN_LENGTH: &str = "\n  help: all that is cut into chunks has as many items;\n    what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
 
 /// Asks whether grid and block were meant the other way round, where they would fit so.
 pub(super) fn other_way_round(swapped: &Option<[[u32; 3]; 2]>) -> String {
@@ -101,12 +124,59 @@ pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, b
             "more threads may do, or a kernel in which each writes more elements".to_owned()
         }
         None => {
-            "the threads would do: look at the lengths that the kernel is told, and at its conditions. A \
-                 kernel that leaves elements out on purpose takes `&mut [T]` in place of `Out<[T]>`, and a \
-                 `fill` writes them before"
+            "the threads would do: look at the lengths that the kernel is told, and at its conditions.\n    \
+             A kernel that leaves elements out on purpose takes `&mut [T]` in place of `Out<[T]>`,\n    \
+             and a `fill` writes them before"
                 .to_owned()
         }
     }
+}
+
+/// Names that there are, by how close they are to one that is not, a few a line.
+pub(super) fn closest(names: &[&'static str], to: &str) -> String {
+    let mut names: Vec<_> = names.to_vec();
+    // Sorted by that alone: those that are as far keep their order.
+    names.sort_by_key(|name| distance(name, to));
+    let mut text = String::new();
+    let mut column = "  help: it has ".len();
+    for (index, name) in names.iter().enumerate() {
+        let name = format!("`{name}`{}", if index + 1 < names.len() { "," } else { "" });
+        let width = name.chars().count() + 1;
+        if index > 0 && column + width > LINE {
+            text.push_str("\n    ");
+            column = 4;
+        } else if index > 0 {
+            text.push(' ');
+        }
+        text.push_str(&name);
+        column += width;
+    }
+    if text.is_empty() { text } else { format!("\n  help: it has {text}") }
+}
+
+/// Columns that a line of an error takes at most, where it can be broken.
+const LINE: usize = 80;
+
+/// How many characters are inserted, left out or replaced to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, char) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (place, its) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(char != *its);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// What may be meant by something that is no architecture: the one with the same number.
+pub(super) fn meant(architecture: &str, supported: &[String]) -> String {
+    let number: String = architecture.chars().filter(char::is_ascii_digit).collect();
+    let known = supported.iter().find(|known| known.strip_prefix("sm_") == Some(&number));
+    known.filter(|known| *known != architecture).map_or(String::new(), |known| format!(": is it `{known}`?"))
 }
 
 /// The text on lines of its own, if there is any.
@@ -137,6 +207,35 @@ mod tests {
             let text = kind.to_string();
             let plurals = ["1 bytes", "1 chunks", "1 elements", "1 items", "1 rows"];
             assert!(!plurals.iter().any(|plural| text.contains(plural)), "{text}");
+        }
+    }
+
+    /// A terminal of 100 columns shows them, and one of 80 breaks few.
+    #[test]
+    fn no_line_is_too_long() {
+        let unwritten = |enough, first| ErrorKind::Unwritten {
+            kernel: "square",
+            parameter: "y",
+            elements: 1000,
+            unwritten: 488,
+            first,
+            grid: [2, 1, 1],
+            block: [256, 2, 1],
+            enough,
+        };
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let kinds = [
+            unwritten(None, 512),
+            unwritten(Some(4), 3),
+            ErrorKind::Length { host: "y", items: 9, other: "x", other_items: 10 },
+            ErrorKind::SourcesDiffer { host: "y", items: 9, other: "x", given: 10 },
+            ErrorKind::NoKernels,
+            ErrorKind::NoSuchDevice { index: 0, count: 0 },
+            ErrorKind::NoCudaDriver { looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]) },
+            ErrorKind::NoNvrtc { file: "k.cu", looked_for: names(&["libnvrtc.so", "libnvrtc.so.13"]) },
+        ];
+        for text in kinds.map(|kind| kind.to_string()) {
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         }
     }
 

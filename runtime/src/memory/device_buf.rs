@@ -18,7 +18,7 @@ use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Priority;
 use crate::stream::Stream;
-use crate::streams::{Memory, Uses};
+use crate::streams::{Memory, Uses, caller};
 
 /// Device memory of a fixed length, for data that stay on the GPU from one pipeline to the next.
 ///
@@ -51,18 +51,21 @@ impl<T: Pod> DeviceBuf<T> {
     ///
     /// # Errors
     /// Device memory does not suffice ([`ErrorKind::OutOfDeviceMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
-        let buffer = Self::uninitialized(device, len)?;
-        let bytes = buffer.core.bytes();
-        buffer.core.transfer(|transfer| {
-            // SAFETY: the memory has `bytes`, is aligned to 256 bytes, and is kept if the stream cannot be waited for.
-            let fill = unsafe {
-                let (driver, stream) = (device.driver(), transfer.stream.raw);
-                driver.fill(buffer.core.ptr(), &[0], bytes, stream, NO_OPERATION)
-            };
-            transfer.drained_if_failed(fill.and_then(|()| transfer.stream.synchronize()))
-        })?;
-        Ok(buffer)
+        caller("DeviceBuf::zeroed").located(|| {
+            let buffer = Self::uninitialized(device, len)?;
+            let bytes = buffer.core.bytes();
+            buffer.core.transfer(|transfer| {
+                // SAFETY: the memory has `bytes`, is aligned to 256 bytes, and is kept if the stream cannot be waited for.
+                let fill = unsafe {
+                    let (driver, stream) = (device.driver(), transfer.stream.raw);
+                    driver.fill(buffer.core.ptr(), &[0], bytes, stream, NO_OPERATION)
+                };
+                transfer.drained_if_failed(fill.and_then(|()| transfer.stream.synchronize()))
+            })?;
+            Ok(buffer)
+        })
     }
 
     /// A copy of `data`.
@@ -70,10 +73,13 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Errors
     /// Device memory, or page-locked memory to copy through, does not suffice ([`ErrorKind::OutOfDeviceMemory`],
     /// [`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn from_slice(device: &Device, data: &[T]) -> Result<Self> {
-        let mut buffer = Self::uninitialized(device, data.len())?;
-        buffer.copy_from_slice(data)?;
-        Ok(buffer)
+        caller("DeviceBuf::from_slice").located(|| {
+            let mut buffer = Self::uninitialized(device, data.len())?;
+            buffer.copy_in(data)?;
+            Ok(buffer)
+        })
     }
 
     /// Copies `data` to the device. After an error the buffer may hold some of it.
@@ -81,7 +87,12 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Errors
     /// `data` has another length ([`ErrorKind::DeviceBufLength`]), the buffer is [`ErrorKind::Poisoned`], page-locked memory to copy
     /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+        caller("DeviceBuf::copy_from_slice").located(|| self.copy_in(data))
+    }
+
+    fn copy_in(&mut self, data: &[T]) -> Result<()> {
         let from = (data.as_ptr().cast_mut(), data.len());
         // SAFETY: it is all of the memory, borrowed mutably; the slice has as many elements as it says, and
         // is only read.
@@ -92,7 +103,12 @@ impl<T: Pod> DeviceBuf<T> {
     ///
     /// # Errors
     /// As [`copy_from_slice`](Self::copy_from_slice).
+    #[track_caller]
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
+        caller("DeviceBuf::copy_to_slice").located(|| self.copy_out(data))
+    }
+
+    fn copy_out(&self, data: &mut [T]) -> Result<()> {
         let to = (data.as_mut_ptr(), data.len());
         // SAFETY: it is all of the memory; the slice has as many elements as it says, and is borrowed
         // mutably.
@@ -104,9 +120,10 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Errors
     /// The buffer is [`ErrorKind::Poisoned`], or a stream's operation that was to write it has failed; page-locked memory to copy
     /// through does not suffice ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len];
-        self.copy_to_slice(&mut data)?;
+        caller("DeviceBuf::to_vec").located(|| self.copy_out(&mut data))?;
         Ok(data)
     }
 
@@ -125,30 +142,35 @@ impl<T: Pod> DeviceBuf<T> {
     /// # Safety
     /// At `address` are `len` initialised elements of the device's memory, as long as `keep` is not dropped. Nobody accesses them while
     /// what goes through this buffer does, unless both only read.
+    #[track_caller]
     pub unsafe fn from_raw(
         device: &Device,
         address: u64,
         len: usize,
         keep: impl Any + Send + Sync,
     ) -> Result<Self> {
-        if device.is_simulated() {
-            return Err(ErrorKind::NotAGpu.into());
-        }
-        let ptr = DevicePtr(address);
-        // Fills write words of up to 4 bytes.
-        let word = [4, 2, 1].into_iter().find(|word| size_of::<T>().is_multiple_of(*word)).unwrap_or(1);
-        let bytes = len.checked_mul(size_of::<T>());
-        let fits = bytes.filter(|&bytes| address.checked_add(bytes as u64).is_some());
-        let is_aligned = ptr.is_aligned::<T>() && address.is_multiple_of(word as u64);
-        let Some(bytes) = fits.filter(|_| is_aligned) else {
-            return Err(ErrorKind::Address { address, len, element: size_of::<T>() }.into());
-        };
-        let core =
-            Arc::new(DeviceCore::of(DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)), bytes));
-        // It is tracked at once, since operations on other memory that was lent may be pending on the same
-        // bytes.
-        core.tracked();
-        Ok(Self { core, len, elements: PhantomData })
+        caller("DeviceBuf::from_raw").located(|| {
+            if device.is_simulated() {
+                return Err(ErrorKind::NotAGpu.into());
+            }
+            let ptr = DevicePtr(address);
+            // Fills write words of up to 4 bytes.
+            let word = [4, 2, 1].into_iter().find(|word| size_of::<T>().is_multiple_of(*word)).unwrap_or(1);
+            let bytes = len.checked_mul(size_of::<T>());
+            let fits = bytes.filter(|&bytes| address.checked_add(bytes as u64).is_some());
+            let is_aligned = ptr.is_aligned::<T>() && address.is_multiple_of(word as u64);
+            let Some(bytes) = fits.filter(|_| is_aligned) else {
+                return Err(ErrorKind::Address { address, len, element: size_of::<T>() }.into());
+            };
+            let core = Arc::new(DeviceCore::of(
+                DeviceMemory::lent(device, ptr, bytes.max(1), Box::new(keep)),
+                bytes,
+            ));
+            // It is tracked at once, since operations on other memory that was lent may be pending on the
+            // same bytes.
+            core.tracked();
+            Ok(Self { core, len, elements: PhantomData })
+        })
     }
 
     /// Where it begins in the device's memory, a `CUdeviceptr`, for other libraries. What they enqueue with it is not known here: see
@@ -404,7 +426,10 @@ mod tests {
             [buffer.copy_from_slice(&[4, 5]).unwrap_err(), buffer.copy_to_slice(&mut [0; 2]).unwrap_err()];
         for error in errors {
             assert!(matches!(error.kind(), ErrorKind::DeviceBufLength { len: 3, slice: 2 }), "{error}");
-            assert_eq!(error.to_string(), "the `DeviceBuf` has 3 elements, but the slice has 2");
+            assert!(
+                error.to_string().starts_with("the `DeviceBuf` has 3 elements, but the slice has 2\n"),
+                "{error}"
+            );
         }
         assert_eq!(buffer.to_vec().expect("a copy"), [1, 2, 3]);
     }

@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Result};
 use crate::fork;
 use crate::launch::{DeviceSlice, DeviceSliceMut};
 use crate::part::part;
-use crate::streams::Held;
+use crate::streams::{Held, caller};
 
 impl<T: Pod> DeviceBuf<T> {
     /// A part of it to read, as a range of elements. Runs, [streams](crate::streams) and launches by hand
@@ -45,8 +45,9 @@ impl<T: Pod> DeviceBuf<T> {
     ///
     /// # Errors
     /// [`ErrorKind::Range`]: it is not within the buffer.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
-        let (start, len) = part(self.len(), range)?;
+        let (start, len) = caller("DeviceBuf::slice").located(|| Ok(part(self.len(), range)?))?;
         let ptr = self.core().tracked().offset(start * size_of::<T>());
         Ok(DeviceSlice::of(Some(self.core()), ptr, len))
     }
@@ -66,8 +67,9 @@ impl<T: Pod> DeviceBuf<T> {
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
+    #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
-        let (start, len) = part(self.len(), range)?;
+        let (start, len) = caller("DeviceBuf::slice_mut").located(|| Ok(part(self.len(), range)?))?;
         let ptr = self.core().tracked().offset(start * size_of::<T>());
         Ok(DeviceSliceMut::of(Some(self.core()), ptr, len))
     }
@@ -79,9 +81,10 @@ impl<T: Pod> DeviceSlice<'_, T> {
     /// # Errors
     /// As [`DeviceBuf::to_vec`]; and the slice is memory of a run, not part of a `DeviceBuf`
     /// ([`ErrorKind::OfARun`]).
+    #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let mut data = vec![T::zeroed(); self.len()];
-        self.copy_to_slice(&mut data)?;
+        caller("DeviceSlice::to_vec").located(|| self.copy_out(&mut data))?;
         Ok(data)
     }
 
@@ -89,7 +92,12 @@ impl<T: Pod> DeviceSlice<'_, T> {
     ///
     /// # Errors
     /// As [`to_vec`](Self::to_vec), and `data` has another length ([`ErrorKind::DeviceBufLength`]).
+    #[track_caller]
     pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
+        caller("DeviceSlice::copy_to_slice").located(|| self.copy_out(data))
+    }
+
+    fn copy_out(&self, data: &mut [T]) -> Result<()> {
         let (core, len) = (owner(self.owner())?, data.len());
         // SAFETY: the memory is a part of the owner's; the slice has `len` elements, and is borrowed mutably.
         unsafe { core.copy(self.address(), self.len(), (data.as_mut_ptr(), len), Direction::Out) }
@@ -101,8 +109,11 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     ///
     /// # Errors
     /// As [`DeviceSlice::to_vec`].
+    #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.as_slice().to_vec()
+        let mut data = vec![T::zeroed(); self.len()];
+        caller("DeviceSliceMut::to_vec").located(|| self.as_slice().copy_out(&mut data))?;
+        Ok(data)
     }
 
     /// Copies `data` to it. After an error it may hold some of that.
@@ -110,11 +121,14 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
     /// # Errors
     /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory
     /// ([`ErrorKind::OfARun`]).
+    #[track_caller]
     pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
-        let from = (data.as_ptr().cast_mut(), data.len());
-        // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many
-        // elements as it says, and is only read.
-        unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
+        caller("DeviceSliceMut::copy_from_slice").located(|| {
+            let from = (data.as_ptr().cast_mut(), data.len());
+            // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many
+            // elements as it says, and is only read.
+            unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork;
-use crate::streams::{Memory, Uses};
+use crate::streams::{Memory, Uses, caller};
 
 /// Page-locked host memory of a fixed length, which a device copies from and to without the CPU.
 ///
@@ -46,8 +46,9 @@ impl<T: Pod> PinnedBuf<T> {
     /// # Errors
     /// The operating system or the driver will not lock so many pages ([`ErrorKind::OutOfPinnedMemory`]), or the driver fails
     /// ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn zeroed(device: &Device, len: usize) -> Result<Self> {
-        Self::allocated(device, len, Pages::Plain)
+        caller("PinnedBuf::zeroed").located(|| Self::allocated(device, len, Pages::Plain))
     }
 
     fn allocated(device: &Device, len: usize, pages: Pages) -> Result<Self> {
@@ -67,8 +68,10 @@ impl<T: Pod> PinnedBuf<T> {
     ///
     /// # Errors
     /// As [`zeroed`](Self::zeroed).
+    #[track_caller]
     pub fn from_slice(device: &Device, data: &[T]) -> Result<Self> {
-        let mut buffer = Self::zeroed(device, data.len())?;
+        let at = caller("PinnedBuf::from_slice");
+        let mut buffer = at.located(|| Self::allocated(device, data.len(), Pages::Plain))?;
         buffer.copy_from_slice(data);
         Ok(buffer)
     }
@@ -78,8 +81,9 @@ impl<T: Pod> PinnedBuf<T> {
     ///
     /// # Errors
     /// As [`zeroed`](Self::zeroed).
+    #[track_caller]
     pub fn write_combined(device: &Device, len: usize) -> Result<Self> {
-        Self::allocated(device, len, Pages::WriteCombined)
+        caller("PinnedBuf::write_combined").located(|| Self::allocated(device, len, Pages::WriteCombined))
     }
 
     /// Locks the pages of a `Vec` where they are: `cudaHostRegister`. Its elements stay where they are, and
@@ -98,10 +102,11 @@ impl<T: Pod> PinnedBuf<T> {
     /// # Errors
     /// The operating system or the driver will not lock so many pages, or pages of the `Vec` are locked already: small ones may
     /// share a page. [`ErrorKind::Driver`].
+    #[track_caller]
     pub fn register(device: &Device, data: Vec<T>) -> Result<Self> {
         assert_align::<T>();
         let len = data.len();
-        let core = PinnedCore::register(device, data)?;
+        let core = caller("PinnedBuf::register").located(|| PinnedCore::register(device, data))?;
         Ok(Self { core: Arc::new(core), len, elements: PhantomData })
     }
 
@@ -111,20 +116,23 @@ impl<T: Pod> PinnedBuf<T> {
     /// It was not registered but allocated, or is part of a [`Graph`](crate::streams::Graph)
     /// ([`ErrorKind::NotAVec`]); a stream's operation that was to write it has failed (with its error, as for
     /// [`wait`](Self::wait)); it is [`ErrorKind::Poisoned`].
+    #[track_caller]
     pub fn into_vec(self) -> Result<Vec<T>> {
-        if self.core.is_elsewhere() {
-            return Err(ErrorKind::Forked.into());
-        }
-        let mut core =
-            Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
-        if !core.settle(false) || core.is_poisoned() {
-            return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
-        }
-        core.uses.failure(&core.addresses()).map_or(Ok(()), Err)?;
-        if core.was_empty {
-            return Ok(vec![T::zeroed(); self.len]);
-        }
-        core.unregister()
+        caller("PinnedBuf::into_vec").located(|| {
+            if self.core.is_elsewhere() {
+                return Err(ErrorKind::Forked.into());
+            }
+            let mut core =
+                Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
+            if !core.settle(false) || core.is_poisoned() {
+                return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
+            }
+            core.uses.failure(&core.addresses()).map_or(Ok(()), Err)?;
+            if core.was_empty {
+                return Ok(vec![T::zeroed(); self.len]);
+            }
+            core.unregister()
+        })
     }
 
     /// Its elements, once the operations of [streams](crate::streams) that write it are over. To read it without this waits, too,
@@ -134,14 +142,17 @@ impl<T: Pod> PinnedBuf<T> {
     /// Such an operation, or one before it in its stream, has failed. The error is that operation's, until an
     /// operation writes these bytes anew or [`forget_failures`](Self::forget_failures) is called. The buffer
     /// is [`ErrorKind::Poisoned`].
+    #[track_caller]
     pub fn wait(&self) -> Result<&[T]> {
-        if self.core.is_elsewhere() {
-            return Err(ErrorKind::Forked.into());
-        }
-        if !self.core.is_readable() {
-            return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
-        }
-        self.core.uses.failure(&self.core.addresses()).map_or(Ok(&self[..]), Err)
+        caller("PinnedBuf::wait").located(|| {
+            if self.core.is_elsewhere() {
+                return Err(ErrorKind::Forked.into());
+            }
+            if !self.core.is_readable() {
+                return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
+            }
+            self.core.uses.failure(&self.core.addresses()).map_or(Ok(&self[..]), Err)
+        })
     }
 
     /// Declares all of it valid although an operation that was to write it has failed, because the CPU has

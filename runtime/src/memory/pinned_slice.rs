@@ -10,7 +10,7 @@ use super::{PinnedBuf, PinnedCore};
 use crate::driver::DevicePtr;
 use crate::error::{Error, Result};
 use crate::part::part;
-use crate::streams::{Held, Memory};
+use crate::streams::{Held, Memory, caller};
 
 /// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
 #[derive(Clone, Copy)]
@@ -53,8 +53,9 @@ impl<T: Pod> PinnedBuf<T> {
     ///
     /// # Errors
     /// [`ErrorKind::Range`](crate::ErrorKind::Range): it is not within the buffer.
+    #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, T>> {
-        let (start, len) = part(self.elements(), range)?;
+        let (start, len) = caller("PinnedBuf::slice").located(|| Ok(part(self.elements(), range)?))?;
         Ok(PinnedSlice { buffer: self, start, len })
     }
 
@@ -62,8 +63,9 @@ impl<T: Pod> PinnedBuf<T> {
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
+    #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, T>> {
-        let (start, len) = part(self.elements(), range)?;
+        let (start, len) = caller("PinnedBuf::slice_mut").located(|| Ok(part(self.elements(), range)?))?;
         Ok(PinnedSliceMut { buffer: self, start, len })
     }
 

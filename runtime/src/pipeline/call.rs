@@ -61,7 +61,7 @@ impl<T: Pod> AnyBuffer for Buffer<T> {
     }
 }
 
-/// Room for what a call knows of its arguments, empty between runs.
+/// Room for what a call knows of its arguments, empty between runs but for the last one's shapes, by which a failed run counts.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     pub(super) host_shapes: Vec<Shape>,
@@ -98,7 +98,8 @@ impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
         let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
         // A run gives it back.
-        let Room { host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
+        let Room { mut host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
+        host_shapes.clear();
         Self {
             pipeline,
             purpose,

@@ -190,8 +190,16 @@ impl Operation<'_> {
             // SAFETY: both ranges are the run's for as long as it lasts; `device_range` has checked them.
             (false, false) => self
                 .check(unsafe { self.run.queue().copy_on_device(to, from, bytes, self.stream, self.tag()) }),
-            (true, false) => self.copy_to_device(to, from.host().cast_const(), bytes),
-            (false, true) => self.copy_to_host(to.host(), from, bytes),
+            (true, false) => {
+                self.copy_to_device(to, from.host().cast_const(), bytes)?;
+                self.run.totals.borrow_mut().to_device += bytes as u64;
+                Ok(())
+            }
+            (false, true) => {
+                self.copy_to_host(to.host(), from, bytes)?;
+                self.run.totals.borrow_mut().to_host += bytes as u64;
+                Ok(())
+            }
             // Which the macro does not write.
             (true, true) => self.fail(ErrorKind::Skipped),
         }

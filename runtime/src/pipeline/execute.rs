@@ -51,7 +51,8 @@ impl Call<'_, '_> {
             Purpose::Predict => RunWatch::default(),
         };
         let callers = self.callers();
-        let outcome = self.carry_out(chunk, body, &watch);
+        let called = self.pipeline.called;
+        let outcome = self.carry_out(chunk, body, &watch).map_err(|error| error.of_run_at(called));
         for caller in &callers {
             caller.end_run(outcome.as_ref().map(drop).map_err(Error::clone));
         }
@@ -297,15 +298,7 @@ impl Call<'_, '_> {
         let mut report = self.report(cut, graph);
         (report.repeated, report.enqueuing) = (repeated, enqueuing);
         let Call {
-            pipeline,
-            purpose,
-            mut host_shapes,
-            hosts,
-            mut buffers,
-            shared,
-            mut in_place,
-            mut words,
-            ..
+            pipeline, purpose, host_shapes, hosts, mut buffers, shared, mut in_place, mut words, ..
         } = self;
         let plan = pipeline.plan;
         let mut drained = pipeline.drain(graphs_only);
@@ -359,7 +352,6 @@ impl Call<'_, '_> {
         pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
-        host_shapes.clear();
         buffers.clear();
         in_place.clear();
         words.clear();
@@ -373,7 +365,8 @@ impl Call<'_, '_> {
         let outcome = outcome.and_then(|()| streams.map_or(Ok(()), Err));
         if let Some(error) = first_error(plan, outcome, drained, failure) {
             let start = |chunk| if endless { course.start(chunk) } else { cut.start(chunk) };
-            return Err(error.with_complete(totals.complete(plan, lacking, start, accepted)));
+            let shapes = &pipeline.room.host_shapes;
+            return Err(error.with_complete(totals.complete(plan, shapes, lacking, start, accepted)));
         }
         if endless {
             watch.had(cut.items());

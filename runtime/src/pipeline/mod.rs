@@ -59,6 +59,7 @@ pub use run::{Chunk, Run};
 pub use shape::{Edge, Size};
 pub use state::State;
 
+use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::Device;
@@ -137,6 +138,8 @@ pub struct Pipeline {
     profile_share: Option<f64>,
     /// Who is told how far a run is.
     listener: Option<Listener>,
+    /// Where the last run was called.
+    called: Option<&'static Location<'static>>,
 }
 
 impl Pipeline {
@@ -193,6 +196,7 @@ impl Pipeline {
             profile_share,
             paces: Vec::new(),
             listener: reporting.listener(),
+            called: None,
         })
     }
 
@@ -217,14 +221,17 @@ impl Pipeline {
     /// # Errors
     /// A shape is 0, the chunk is 0, or device memory does not suffice.
     pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
-        let mut call = self.call(Purpose::Run);
+        self.called = None;
+        let mut call = Call::new(self, Purpose::Run);
         hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
         buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
         call.reserve(chunk)
     }
 
     /// Begins a run: its arguments follow, in the order of declaration.
+    #[track_caller]
     pub fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
+        self.called = Some(Location::caller());
         Call::new(self, purpose)
     }
 
@@ -241,7 +248,7 @@ impl Pipeline {
 
     /// Where the pipeline as a whole is declared.
     fn place(&self) -> Place {
-        place_of_pipeline(self.plan)
+        Place { run: self.called.map(Site::from), ..place_of_pipeline(self.plan) }
     }
 
     /// Where a host argument is declared.
@@ -252,7 +259,7 @@ impl Pipeline {
 
     /// Where a buffer is declared.
     fn place_of_buffer(&self, buffer: usize) -> Place {
-        place_of_buffer(self.plan, buffer)
+        Place { run: self.called.map(Site::from), ..place_of_buffer(self.plan, buffer) }
     }
 
     /// Waits for every stream that may be in use, whatever happens on the way. `graphs_only`: nothing was enqueued but
@@ -382,6 +389,7 @@ fn place_of(plan: &'static Plan, operation: usize, chunk: Option<u64>) -> Place 
         operation: Some(at.text),
         chunk,
         site: Some(Site { file: plan.file, line: at.line, column: at.column }),
+        run: None,
     }
 }
 

@@ -11,7 +11,7 @@ use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use super::totals::Totals;
 use crate::device::Device;
 use crate::driver::{DevicePtr, DriverResult};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, IS_NEEDED_WHOLE, Result};
 use crate::memory::{
     self, DeviceInOut, DeviceInput, Direction, HostMemory, HostSource, InOut, Input, NO_OPERATION,
 };
@@ -216,8 +216,8 @@ impl<'a> Call<'_, 'a> {
     ) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let name = self.pipeline.plan.buffers[index].name;
-        let whole = "all of it is copied to the device before the first chunk";
-        let streamed = source.feed.as_ref().map(|_| ErrorKind::NotStreamed { host: name, reason: whole });
+        let not_streamed = |_| ErrorKind::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
+        let streamed = source.feed.as_ref().map(not_streamed);
         self.usable_on_host(name, &source, init.is_none())
             .and_then(|()| streamed.map_or(Ok(()), |kind| Err(kind.into())))
             .map_err(|error| error.at(self.pipeline.place_of_buffer(index)))?;

@@ -8,7 +8,7 @@ use super::cut::Cut;
 use super::exchange::{End, Exchange, Reached, kind_of};
 use super::shape::Shape;
 use super::{Pipeline, place_of};
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Result, SEES_NEIGHBOURS};
 use crate::io::{AnySink, AnySource, Feed};
 use crate::memory::HostMemory;
 use crate::plan::{OperationKind, OperationPlan, Plan};
@@ -67,7 +67,7 @@ impl<'a> Call<'_, 'a> {
         let refused = |reason| Err(ErrorKind::NotStreamed { host: plan.hosts[host].name, reason });
         let mut operations = plan.operations.iter().filter(|operation| copies(operation, host));
         match (feed, operations.next()) {
-            _ if shape.halo > 0 => refused("its chunks see items of their neighbours (`halo`)"),
+            _ if shape.halo > 0 => refused(SEES_NEIGHBOURS),
             (_, None) => refused("no operation copies it"),
             (feed, Some(first)) if feed.is_sink() && (first.conditional || operations.next().is_some()) => {
                 refused(

@@ -1,5 +1,6 @@
 //! [`Totals`]: what a run has moved, and how far each output is complete.
 
+use super::shape::Shape;
 use super::staging::Staging;
 use crate::error::Complete;
 use crate::plan::{OperationKind, Plan};
@@ -44,11 +45,12 @@ impl Totals {
 
     /// How far each output got.
     ///
-    /// `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins. `accepted`: the chunks that the sink of a host has
-    /// accepted, if it has one.
+    /// `shapes`: those of the hosts. `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins.
+    /// `accepted`: the chunks that the sink of a host has accepted, if it has one.
     pub(super) fn complete(
         &self,
         plan: &Plan,
+        shapes: &[Shape],
         lacking: usize,
         start: impl Fn(usize) -> usize,
         accepted: impl Fn(usize) -> Option<usize>,
@@ -69,7 +71,10 @@ impl Totals {
                     || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
                 // A sink is given nothing that lacks anything.
                 let chunks = accepted(index).unwrap_or_else(arrived);
-                Complete { host: host.name, chunks: chunks as u64, items: start(chunks) }
+                let shape = shapes[index];
+                let items = if shape.per_chunk { chunks } else { start(chunks) };
+                let elements = items.saturating_mul(shape.per_item);
+                Complete { host: host.name, chunks: chunks as u64, items, elements }
             })
             .collect()
     }

@@ -1,5 +1,6 @@
 //! Faults on purpose: [`Fault`], and where they strike.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -172,10 +173,11 @@ enum At {
 
 impl Fault {
     /// At the first operation of a pipeline that has this name, in one chunk: its stage's name, its text as `PLAN` prints it, or the
-    /// path of its kernel, function or routine.
+    /// path of its kernel, function or routine. So a stage's name stands for its first operation; the text of another one, or
+    /// [`operation`](Self::operation), strikes there.
     ///
     /// # Errors
-    /// [`ErrorKind::NoSuchOperation`]: there is none.
+    /// [`ErrorKind::NoSuchOperation`], which has the names that there are: there is none of this name.
     pub fn at(plan: &Plan, name: &str, chunk: u64, effect: Effect) -> Result<Self> {
         let is_named = |operation: &crate::plan::OperationPlan| {
             operation.text == name
@@ -183,7 +185,15 @@ impl Fault {
                 || operation.kind.path() == Some(name)
         };
         let found = plan.operations.iter().position(is_named);
-        let nowhere = || ErrorKind::NoSuchOperation { pipeline: plan.pipeline, name: name.to_owned() };
+        let nowhere = || {
+            let mut known = plan.stages.to_vec();
+            for operation in plan.operations {
+                known.extend([Some(operation.text), operation.kind.path()].into_iter().flatten());
+            }
+            let mut seen = HashSet::new();
+            known.retain(|name| seen.insert(*name));
+            ErrorKind::NoSuchOperation { pipeline: plan.pipeline, name: name.to_owned(), known }
+        };
         Ok(Self::operation(plan, found.ok_or_else(nowhere)?, chunk, effect))
     }
 

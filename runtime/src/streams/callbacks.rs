@@ -48,7 +48,7 @@ impl Stream {
     pub fn then(&self, callback: impl FnOnce(Arrived) + Send + 'static) -> Result<()> {
         let at = caller("then");
         let driver = self.device().driver();
-        let queue = driver.registry().callbacks()?;
+        let queue = at.located(|| driver.registry().callbacks())?;
         let core = &self.core;
         let number = core.callbacks.issue();
         let pending = Pending {
@@ -63,7 +63,7 @@ impl Stream {
         };
         let signal = Operation::Signal(Box::new(move || pending.call(Ok(()))));
         // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
-        unsafe { self.enqueue(at, &[], signal) }?;
+        at.located(|| unsafe { self.enqueue(at, &[], signal) })?;
         if !driver.polls() {
             let _ = queue.send(Message::Expect(Arc::downgrade(core), core.state().enqueued));
         }
@@ -98,7 +98,7 @@ impl Stream {
     #[track_caller]
     pub fn host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         let at = caller("host");
-        let queue = self.device().driver().registry().callbacks()?;
+        let queue = at.located(|| self.device().driver().registry().callbacks())?;
         let (before, stream) = (self.core.now(&self.core.state()), Arc::downgrade(&self.core));
         let mut function = Elsewhere { held: Some(Box::new(function)), queue };
         let job = Box::new(move || {
@@ -108,7 +108,7 @@ impl Stream {
             }
         });
         // SAFETY: it uses no memory of its own: what it has captured it has as any other thread would.
-        unsafe { self.enqueue(at, &[], Operation::Host { job, accesses: &[] }) }
+        at.located(|| unsafe { self.enqueue(at, &[], Operation::Host { job, accesses: &[] }) })
     }
 }
 

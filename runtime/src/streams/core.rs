@@ -531,7 +531,7 @@ pub(super) fn raced(earlier: (Caller, bool), later: (Caller, bool)) -> Error {
 
 /// Where the user's call is.
 #[track_caller]
-pub(super) fn caller(what: &'static str) -> Caller {
+pub(crate) fn caller(what: &'static str) -> Caller {
     Caller { what, at: Location::caller() }
 }
 

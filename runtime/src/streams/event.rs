@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::capture::Capturing;
-use super::core::{Kind, StreamCore};
+use super::core::{Kind, StreamCore, caller};
 use super::progress::Clock;
 use super::registry;
 use crate::device::Device;
@@ -66,24 +66,25 @@ impl Event {
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn new(device: &Device) -> Result<Self> {
-        Ok(Self {
-            device: device.clone(),
-            raw: raw::Event::new(device)?,
-            timing: false,
-            recorded: Mutex::default(),
-            records: AtomicU64::new(0),
-        })
+        let raw = caller("Event::new").located(|| Ok(raw::Event::new(device)?))?;
+        Ok(Self::of(device, raw, false))
     }
 
     /// One that also tells the time.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn with_timing(device: &Device) -> Result<Self> {
-        let raw = raw::Event::with_timing(device)?;
+        let raw = caller("Event::with_timing").located(|| Ok(raw::Event::with_timing(device)?))?;
+        Ok(Self::of(device, raw, true))
+    }
+
+    fn of(device: &Device, raw: raw::Event, timing: bool) -> Self {
         let records = AtomicU64::new(0);
-        Ok(Self { device: device.clone(), raw, timing: true, recorded: Mutex::default(), records })
+        Self { device: device.clone(), raw, timing, recorded: Mutex::default(), records }
     }
 
     /// The device whose streams it is for.
@@ -96,40 +97,46 @@ impl Event {
     /// # Errors
     /// Something has failed in the stream by then; the calling thread may not wait for a device, since it runs a function of a
     /// stream's; it was recorded while a graph was captured.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        let driver = self.device.driver();
-        registry::may_wait(self.device.driver(), None)?;
-        loop {
-            let (clock, records) = {
-                let recorded = self.recorded();
-                (recorded.clock("waited for")?, self.records.load(Ordering::Acquire))
-            };
-            self.raw.synchronize().map_err(|error| registry::explain(driver.registry(), error, None))?;
-            // Else it is not known which record was waited for.
-            if self.records.load(Ordering::Acquire) == records {
-                clock.is_over();
-                return Ok(());
+        caller("Event::synchronize").located(|| {
+            let driver = self.device.driver();
+            registry::may_wait(self.device.driver(), None)?;
+            loop {
+                let (clock, records) = {
+                    let recorded = self.recorded();
+                    (recorded.clock("waited for")?, self.records.load(Ordering::Acquire))
+                };
+                self.raw.synchronize().map_err(|error| registry::explain(driver.registry(), error, None))?;
+                // Else it is not known which record was waited for.
+                if self.records.load(Ordering::Acquire) == records {
+                    clock.is_over();
+                    return Ok(());
+                }
             }
-        }
+        })
     }
 
     /// Whether the stream has got to where it was recorded last.
     ///
     /// # Errors
     /// As [`synchronize`](Self::synchronize).
+    #[track_caller]
     pub fn query(&self) -> Result<bool> {
-        let driver = self.device.driver();
-        registry::may_wait(self.device.driver(), None)?;
-        driver.poll();
-        // Nobody records it meanwhile.
-        let recorded = self.recorded();
-        let clock = recorded.clock("asked")?;
-        let done =
-            self.raw.is_complete().map_err(|error| registry::explain(driver.registry(), error, None))?;
-        if done {
-            clock.is_over();
-        }
-        Ok(done)
+        caller("Event::query").located(|| {
+            let driver = self.device.driver();
+            registry::may_wait(self.device.driver(), None)?;
+            driver.poll();
+            // Nobody records it meanwhile.
+            let recorded = self.recorded();
+            let clock = recorded.clock("asked")?;
+            let done =
+                self.raw.is_complete().map_err(|error| registry::explain(driver.registry(), error, None))?;
+            if done {
+                clock.is_over();
+            }
+            Ok(done)
+        })
     }
 
     /// The time from when this event was complete until `later` was; none, if it was the other way around. On a GPU half a
@@ -139,21 +146,24 @@ impl Event {
     /// One of them was made without timing ([`ErrorKind::NoTiming`]), was never recorded ([`ErrorKind::NeverRecorded`]), or is not
     /// complete yet ([`ErrorKind::Driver`]); they are of two devices ([`ErrorKind::StreamOfOtherDevice`]); one was recorded while a
     /// graph was captured ([`ErrorKind::Capturing`]).
+    #[track_caller]
     pub fn elapsed(&self, later: &Self) -> Result<Duration> {
-        if !(self.timing && later.timing) {
-            return Err(ErrorKind::NoTiming.into());
-        }
-        self.device.check_stream("Event", &later.device)?;
-        registry::may_wait(self.device.driver(), None)?;
-        for event in [self, later] {
-            let recorded = event.recorded();
-            recorded.clock("asked")?;
-            if let Recorded::Nothing = &*recorded {
-                return Err(ErrorKind::NeverRecorded.into());
+        caller("elapsed").located(|| {
+            if !(self.timing && later.timing) {
+                return Err(ErrorKind::NoTiming.into());
             }
-        }
-        let nanos = self.raw.elapsed(&later.raw)?;
-        Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
+            self.device.check_stream("Event", &later.device)?;
+            registry::may_wait(self.device.driver(), None)?;
+            for event in [self, later] {
+                let recorded = event.recorded();
+                recorded.clock("asked")?;
+                if let Recorded::Nothing = &*recorded {
+                    return Err(ErrorKind::NeverRecorded.into());
+                }
+            }
+            let nanos = self.raw.elapsed(&later.raw)?;
+            Ok(Duration::from_nanos(nanos.max(0.0).round() as u64))
+        })
     }
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {

@@ -69,25 +69,27 @@ impl Stream {
     ///
     /// # Errors
     /// Those of `body`, and [`ErrorKind::NotInGraph`] of operations that a graph cannot have; the driver refuses.
+    #[track_caller]
     pub fn capture(&self, body: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
-        let into = Arc::new(Mutex::new(Captured::default()));
-        self.core.check_thread()?;
-        registry::may_wait(self.device().driver(), None)?;
-        {
+        let (at, into) = (caller("capture"), Arc::new(Mutex::new(Captured::default())));
+        at.located(|| {
+            self.core.check_thread()?;
+            registry::may_wait(self.device().driver(), None)?;
             let mut state = self.core.state();
             let capturing = state.capturing();
             if capturing.is_some() {
                 return Err(ErrorKind::Capturing { what: "captured again" }.into());
             }
             *capturing = Some(Capturing { into: Arc::clone(&into), after: Vec::new() });
-        }
+            Ok(())
+        })?;
         // However `body` ends: what is enqueued afterwards is carried out.
         let done = Done(&into);
         let outcome = body(self);
         let captured = done.captured();
         drop(done);
         outcome?;
-        Graph::new(self.device(), captured)
+        at.located(|| Graph::new(self.device(), captured))
     }
 }
 
@@ -156,7 +158,8 @@ impl Graph {
     /// orders it with an earlier operation on the same memory; the driver refuses.
     #[track_caller]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
-        self.launch_lent(stream, &[], caller("a graph"))
+        let at = caller("a graph");
+        at.located(|| self.launch_lent(stream, &[], at))
     }
 
     /// As [`launch`](Self::launch), with the page-locked memory that the graph uses: `&x` of what it reads, `&mut y` of what it
@@ -169,7 +172,7 @@ impl Graph {
         let at = caller("a graph");
         let mut all = Vec::new();
         lent.lend(&mut all);
-        self.launch_lent(stream, &all, at)
+        at.located(|| self.launch_lent(stream, &all, at))
     }
 
     fn launch_lent(&self, stream: &Stream, lent: &[Loan], at: Caller) -> Result<()> {

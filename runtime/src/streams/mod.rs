@@ -88,6 +88,7 @@ mod registry;
 mod stream;
 mod uses;
 
+pub(crate) use self::core::caller;
 pub use callbacks::Arrived;
 pub use event::Event;
 pub use graph::{Graph, Lent};

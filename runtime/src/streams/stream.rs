@@ -60,8 +60,9 @@ impl Stream {
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn new(device: &Device) -> Result<Self> {
-        Self::with_priority(device, Priority::Default)
+        Self::made("Stream::new", device, Kind::NonBlocking, Priority::Default)
     }
 
     /// A non-blocking stream whose kernels go before those of less urgent ones, or after those of more urgent ones:
@@ -81,16 +82,18 @@ impl Stream {
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn with_priority(device: &Device, priority: Priority) -> Result<Self> {
-        Ok(Self::of(StreamCore::new(device, Kind::NonBlocking, priority)?))
+        Self::made("Stream::with_priority", device, Kind::NonBlocking, priority)
     }
 
     /// A stream that waits for what is on the null stream, and the null stream for it: `cudaStreamCreate`.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn blocking(device: &Device) -> Result<Self> {
-        Ok(Self::of(StreamCore::new(device, Kind::Blocking, Priority::Default)?))
+        Self::made("Stream::blocking", device, Kind::Blocking, Priority::Default)
     }
 
     /// The device's null stream, the legacy default stream: where a launch goes that names none, `<<<grid, block>>>`.
@@ -99,22 +102,31 @@ impl Stream {
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn null(device: &Device) -> Result<Self> {
-        Self::shared(device, Kind::Null)
+        Self::shared("Stream::null", device, Kind::Null)
     }
 
     /// The calling thread's own default stream: `cudaStreamPerThread`. It is a blocking one, and other threads cannot use it.
     ///
     /// # Errors
     /// The driver refuses ([`ErrorKind::Driver`]).
+    #[track_caller]
     pub fn per_thread(device: &Device) -> Result<Self> {
-        Self::shared(device, Kind::PerThread(thread::current().id()))
+        Self::shared("Stream::per_thread", device, Kind::PerThread(thread::current().id()))
+    }
+
+    /// A stream of its own.
+    #[track_caller]
+    fn made(what: &'static str, device: &Device, kind: Kind, priority: Priority) -> Result<Self> {
+        caller(what).located(|| Ok(Self::of(StreamCore::new(device, kind, priority)?)))
     }
 
     /// A stream of which there is one.
-    fn shared(device: &Device, kind: Kind) -> Result<Self> {
+    #[track_caller]
+    fn shared(what: &'static str, device: &Device, kind: Kind) -> Result<Self> {
         let make = || StreamCore::new(device, kind, Priority::Default);
-        device.driver().registry().only(kind, make).map(Self::of)
+        caller(what).located(|| device.driver().registry().only(kind, make).map(Self::of))
     }
 
     /// A stream of another library's on the same GPU, as long as `keep` is there: cudarc's `CudaStream`, PyTorch's current stream.
@@ -134,9 +146,10 @@ impl Stream {
     /// `raw` is a `CUstream` of the device's context (that of [`Device::cuda`](Device::cuda) is the primary one, which CUDA's runtime and cudarc use
     /// too), or one of those handles. It is there as long as `keep` is not dropped, and is not captured into a graph by anybody else while something is
     /// enqueued here.
+    #[track_caller]
     pub unsafe fn from_raw(device: &Device, raw: *mut c_void, keep: impl Any + Send + Sync) -> Result<Self> {
         if device.is_simulated() {
-            return Err(ErrorKind::NotAGpu.into());
+            return caller("Stream::from_raw").located(|| Err(ErrorKind::NotAGpu.into()));
         }
         let raw = RawStream(raw.expose_provenance() as u64);
         match raw.0 {
@@ -162,8 +175,11 @@ impl Stream {
     /// waited for; what it has read may be wrong. A run has the buffer ([`ErrorKind::HeldByRun`]): the stream was waited for.
     #[track_caller]
     pub fn note_read<T: Pod>(&self, buffer: impl FromDevice<T>) -> Result<()> {
-        let used = buffer.part().used::<T>(self.device(), false)?;
-        self.core.note_others(caller("another library"), &used, self.checked)
+        let at = caller("another library");
+        at.located(|| {
+            let used = buffer.part().used::<T>(self.device(), false)?;
+            self.core.note_others(at, &used, self.checked)
+        })
     }
 
     /// Says that what other libraries have enqueued here so far writes a buffer, and may read it.
@@ -172,8 +188,11 @@ impl Stream {
     /// As [`note_read`](Self::note_read), of any earlier operation on the buffer.
     #[track_caller]
     pub fn note_write<T: Pod>(&self, buffer: impl ToDevice<T>) -> Result<()> {
-        let used = buffer.part().used::<T>(self.device(), true)?;
-        self.core.note_others(caller("another library"), &used, self.checked)
+        let at = caller("another library");
+        at.located(|| {
+            let used = buffer.part().used::<T>(self.device(), true)?;
+            self.core.note_others(at, &used, self.checked)
+        })
     }
 
     fn of(core: Arc<StreamCore>) -> Self {
@@ -209,12 +228,15 @@ impl Stream {
     /// with an earlier operation on the same memory ([`ErrorKind::Race`]); the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn upload<T: Pod>(&self, from: impl FromHost<T>, to: impl ToDevice<T>) -> Result<()> {
-        let (from, to) = (from.part(), to.part());
-        same_len(from.len, to.len)?;
-        let used = [from.used(self.device(), false)?, to.used::<T>(self.device(), true)?];
-        let upload = Operation::Upload { to: to.ptr, from: from.range.ptr(), bytes: to.bytes::<T>() };
-        // SAFETY: both ranges were checked, and have as many bytes.
-        unsafe { self.enqueue(caller("upload"), &used, upload) }
+        let at = caller("upload");
+        at.located(|| {
+            let (from, to) = (from.part(), to.part());
+            same_len(from.len, to.len)?;
+            let used = [from.used(self.device(), false)?, to.used::<T>(self.device(), true)?];
+            let upload = Operation::Upload { to: to.ptr, from: from.range.ptr(), bytes: to.bytes::<T>() };
+            // SAFETY: both ranges were checked, and have as many bytes.
+            unsafe { self.enqueue(at, &used, upload) }
+        })
     }
 
     /// Copies device memory to page-locked memory: `cudaMemcpyAsync`. Whoever reads that waits for the copy.
@@ -223,12 +245,16 @@ impl Stream {
     /// As [`upload`](Self::upload).
     #[track_caller]
     pub fn download<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToHost<T>) -> Result<()> {
-        let (from, to) = (from.part(), to.part());
-        same_len(from.len, to.len)?;
-        let used = [from.used::<T>(self.device(), false)?, to.used(self.device(), true)?];
-        let download = Operation::Download { to: to.range.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
-        // SAFETY: as above.
-        unsafe { self.enqueue(caller("download"), &used, download) }
+        let at = caller("download");
+        at.located(|| {
+            let (from, to) = (from.part(), to.part());
+            same_len(from.len, to.len)?;
+            let used = [from.used::<T>(self.device(), false)?, to.used(self.device(), true)?];
+            let download =
+                Operation::Download { to: to.range.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
+            // SAFETY: as above.
+            unsafe { self.enqueue(at, &used, download) }
+        })
     }
 
     /// Copies device memory to device memory: `cudaMemcpyAsync`.
@@ -237,12 +263,15 @@ impl Stream {
     /// As [`upload`](Self::upload).
     #[track_caller]
     pub fn copy<T: Pod>(&self, from: impl FromDevice<T>, to: impl ToDevice<T>) -> Result<()> {
-        let (from, to) = (from.part(), to.part());
-        same_len(from.len, to.len)?;
-        let used = [from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?];
-        let copy = Operation::OnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
-        // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
-        unsafe { self.enqueue(caller("copy"), &used, copy) }
+        let at = caller("copy");
+        at.located(|| {
+            let (from, to) = (from.part(), to.part());
+            same_len(from.len, to.len)?;
+            let used = [from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?];
+            let copy = Operation::OnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
+            // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
+            unsafe { self.enqueue(at, &used, copy) }
+        })
     }
 
     /// Sets every element to `value`: `cudaMemsetAsync`, of elements of any size.
@@ -251,12 +280,15 @@ impl Stream {
     /// As [`upload`](Self::upload).
     #[track_caller]
     pub fn fill<T: Pod>(&self, to: impl ToDevice<T>, value: T) -> Result<()> {
-        let to = to.part();
-        let used = [to.used::<T>(self.device(), true)?];
-        let pattern = bytemuck::bytes_of(&value);
-        let count = if pattern.is_empty() { 0 } else { to.len };
-        // SAFETY: the range was checked; it begins whole elements after an allocation's start, which is aligned to 256 bytes.
-        unsafe { self.enqueue(caller("fill"), &used, Operation::Fill { to: to.ptr, pattern, count }) }
+        let at = caller("fill");
+        at.located(|| {
+            let to = to.part();
+            let used = [to.used::<T>(self.device(), true)?];
+            let pattern = bytemuck::bytes_of(&value);
+            let count = if pattern.is_empty() { 0 } else { to.len };
+            // SAFETY: the range was checked; it begins whole elements after an allocation's start, which is aligned to 256 bytes.
+            unsafe { self.enqueue(at, &used, Operation::Fill { to: to.ptr, pattern, count }) }
+        })
     }
 
     /// Copies a rectangle of page-locked memory to the device: `cudaMemcpy2DAsync`.
@@ -285,13 +317,16 @@ impl Stream {
         to: impl ToDevice<T>,
         rectangle: Rectangle,
     ) -> Result<()> {
-        let (from, to) = (from.part(), to.part());
-        let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
-        let (from_used, to_used) = (from.used(self.device(), false)?, to.used::<T>(self.device(), true)?);
-        let between = RowsBetween::HostAndDevice { to: to.ptr, from: from.range.ptr() };
-        let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
-        // SAFETY: both ranges were checked, and have the rectangle's rows.
-        unsafe { self.enqueue(caller("upload_2d"), &used, Operation::Rows(rectangle.raw::<T>(between))) }
+        let at = caller("upload_2d");
+        at.located(|| {
+            let (from, to) = (from.part(), to.part());
+            let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
+            let (from_used, to_used) = (from.used(self.device(), false)?, to.used::<T>(self.device(), true)?);
+            let between = RowsBetween::HostAndDevice { to: to.ptr, from: from.range.ptr() };
+            let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
+            // SAFETY: both ranges were checked, and have the rectangle's rows.
+            unsafe { self.enqueue(at, &used, Operation::Rows(rectangle.raw::<T>(between))) }
+        })
     }
 
     /// Copies a rectangle of device memory to page-locked memory: `cudaMemcpy2DAsync`.
@@ -305,13 +340,16 @@ impl Stream {
         to: impl ToHost<T>,
         rectangle: Rectangle,
     ) -> Result<()> {
-        let (from, to) = (from.part(), to.part());
-        let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
-        let (from_used, to_used) = (from.used::<T>(self.device(), false)?, to.used(self.device(), true)?);
-        let between = RowsBetween::DeviceAndHost { to: to.range.ptr(), from: from.ptr };
-        let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
-        // SAFETY: as above.
-        unsafe { self.enqueue(caller("download_2d"), &used, Operation::Rows(rectangle.raw::<T>(between))) }
+        let at = caller("download_2d");
+        at.located(|| {
+            let (from, to) = (from.part(), to.part());
+            let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
+            let (from_used, to_used) = (from.used::<T>(self.device(), false)?, to.used(self.device(), true)?);
+            let between = RowsBetween::DeviceAndHost { to: to.range.ptr(), from: from.ptr };
+            let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
+            // SAFETY: as above.
+            unsafe { self.enqueue(at, &used, Operation::Rows(rectangle.raw::<T>(between))) }
+        })
     }
 
     /// Copies a rectangle of device memory to device memory: `cudaMemcpy2DAsync`.
@@ -325,14 +363,17 @@ impl Stream {
         to: impl ToDevice<T>,
         rectangle: Rectangle,
     ) -> Result<()> {
-        let (from, to) = (from.part(), to.part());
-        let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
-        let (from_used, to_used) =
-            (from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?);
-        let between = RowsBetween::OnDevice { to: to.ptr, from: from.ptr };
-        let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
-        // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
-        unsafe { self.enqueue(caller("copy_2d"), &used, Operation::Rows(rectangle.raw::<T>(between))) }
+        let at = caller("copy_2d");
+        at.located(|| {
+            let (from, to) = (from.part(), to.part());
+            let [from_rows, to_rows] = rectangle.rows::<T>(from.len, to.len)?;
+            let (from_used, to_used) =
+                (from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?);
+            let between = RowsBetween::OnDevice { to: to.ptr, from: from.ptr };
+            let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
+            // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
+            unsafe { self.enqueue(at, &used, Operation::Rows(rectangle.raw::<T>(between))) }
+        })
     }
 
     /// From now on, the event stands for everything enqueued here so far: `cudaEventRecord`.
@@ -341,7 +382,8 @@ impl Stream {
     /// The event is of another device ([`ErrorKind::StreamOfOtherDevice`]), or the driver refuses ([`ErrorKind::Driver`]).
     #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
-        event.record(&self.core, caller("record"))
+        let at = caller("record");
+        at.located(|| event.record(&self.core, at))
     }
 
     /// What is enqueued here from now on comes after the event: `cudaStreamWaitEvent`. The host does not wait.
@@ -350,7 +392,8 @@ impl Stream {
     /// As [`record`](Self::record).
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
-        event.wait(&self.core, caller("wait"))
+        let at = caller("wait");
+        at.located(|| event.wait(&self.core, at))
     }
 
     /// What is enqueued here from now on comes after everything that is on the other stream: PyTorch's `wait_stream`.
@@ -373,18 +416,22 @@ impl Stream {
     /// As [`record`](Self::record).
     #[track_caller]
     pub fn wait_stream(&self, other: &Self) -> Result<()> {
-        let event = Event::new(other.device())?;
-        event.record(&other.core, caller("record"))?;
-        event.wait(&self.core, caller("wait_stream"))
+        let at = caller("wait_stream");
+        at.located(|| {
+            let event = Event::new(other.device())?;
+            event.record(&other.core, caller("record"))?;
+            event.wait(&self.core, at)
+        })
     }
 
     /// Whether everything enqueued so far is complete: `cudaStreamQuery`.
     ///
     /// # Errors
     /// Something has failed.
+    #[track_caller]
     pub fn query(&self) -> Result<bool> {
         self.device().driver().poll();
-        self.core.query()
+        caller("query").located(|| self.core.query())
     }
 
     /// Waits on the host until everything enqueued so far is complete, and callbacks of [`then`](Self::then) have returned:
@@ -393,8 +440,9 @@ impl Stream {
     /// # Errors
     /// What has failed since the last synchronisation, on the device or in a callback. The calling thread may not wait, since it
     /// runs a function of [`host`](Self::host).
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
-        self.core.synchronize()
+        caller("synchronize").located(|| self.core.synchronize())
     }
 
     /// # Safety
@@ -432,16 +480,19 @@ impl Device {
     ///
     /// # Errors
     /// The calling thread may not wait. Something has failed in a [`Stream`], also in one that is gone, that nobody was told yet.
+    #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         let driver = self.driver();
-        driver.may_wait()?;
-        for stream in driver.registry().streams() {
-            let enqueued = stream.state().enqueued;
-            // It keeps what went wrong.
-            stream.wait_for(enqueued);
-        }
-        driver.synchronize_device()?;
-        driver.registry().take_untold().map_or(Ok(()), Err)
+        caller("Device::synchronize").located(|| {
+            driver.may_wait()?;
+            for stream in driver.registry().streams() {
+                let enqueued = stream.state().enqueued;
+                // It keeps what went wrong.
+                stream.wait_for(enqueued);
+            }
+            driver.synchronize_device()?;
+            driver.registry().take_untold().map_or(Ok(()), Err)
+        })
     }
 }
 

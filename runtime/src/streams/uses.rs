@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::core::StreamCore;
 use super::known::{Known, Segment};
 use super::progress::{Clock, Progress};
-use crate::error::{Error, Place, Site, Touch};
+use crate::error::{Error, Place, Result, Site, Touch};
 
 /// Some operation is to read it.
 const READS: u8 = 1;
@@ -28,8 +28,16 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn place(self) -> Place {
-        let site = Site { file: self.at.file(), line: self.at.line(), column: self.at.column() };
-        Place { operation: Some(self.what), site: Some(site), ..Place::default() }
+        Place { operation: Some(self.what), site: Some(Site::from(self.at)), ..Place::default() }
+    }
+
+    /// What the call does. An error of it that names no line has that of the call; but what went wrong on the device before may be any
+    /// operation's.
+    pub(crate) fn located<T>(self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|error| {
+            let is_of_another = error.kind().driver_error().is_some_and(|error| error.is_asynchronous());
+            if is_of_another || error.place().site.is_some() { error } else { error.at(self.place()) }
+        })
     }
 
     pub(super) fn touch(self, writes: bool) -> Touch {

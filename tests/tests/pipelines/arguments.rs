@@ -114,8 +114,8 @@ on_both_devices! {
 }
 
 /// The help for lengths that differ.
-const AS_MANY: &str = "help: all that is cut into chunks has as many items; what every chunk needs whole is declared `resident`, or `carry` \
-    if kernels change it";
+const AS_MANY: &str = "help: all that is cut into chunks has as many items;\n    \
+    what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
 
 #[test]
 fn too_little_room_for_the_chunks() {

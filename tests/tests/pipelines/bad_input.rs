@@ -49,13 +49,14 @@ mod lengths {
             let error = pipeline.run(1.0, &numbers(10), &mut y).unwrap_err();
             is!(error, Length { host: "y", items: 9, other: "x", other_items: 10 });
             HERE.is_of_pipeline(&error, "Saxpy", "lengths::y");
-            let site = error.place().site.unwrap();
+            let (site, run) = (error.place().site.unwrap(), error.place().run.unwrap());
             assert_eq!(
                 error.to_string(),
                 format!(
                     "`y` has 9 items, but `x` has 10\n  \
-                     help: all that is cut into chunks has as many items; what every chunk needs whole is declared \
-                     `resident`, or `carry` if kernels change it\n  in pipeline `Saxpy`\n  at {site}"
+                     help: all that is cut into chunks has as many items;\n    \
+                     what every chunk needs whole is declared `resident`, or `carry` if kernels change it\n  \
+                     in pipeline `Saxpy`\n  at {site}\n  in the run at {run}"
                 ),
             );
             assert!(error.complete().is_empty());
@@ -371,7 +372,7 @@ mod memory {
             is!(too_long, OutOfPinnedMemory { requested, .. } if *requested == expected);
             assert_eq!(too_long.place().pipeline, None);
             assert_eq!(
-                too_long.to_string(),
+                too_long.kind().to_string(),
                 "page-locked host memory is exhausted: a `PinnedBuf` needs 1048580 bytes"
             );
             for len in [usize::MAX, usize::MAX / 4, isize::MAX as usize / 4] {

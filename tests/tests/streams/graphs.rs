@@ -135,7 +135,7 @@ fn what_is_on_the_host_is_lent(device: &Device) {
     graph.launch_with(&stream, (&mut y, &x)).expect("all of it");
     assert_eq!(y[..], [3.0; N]);
     let gone = y.into_vec().unwrap_err();
-    assert_eq!(gone.to_string(), "this `PinnedBuf` is used by a graph");
+    assert_eq!(gone.kind().to_string(), "this `PinnedBuf` is used by a graph");
 }
 
 fn what_a_graph_cannot_have(device: &Device) {

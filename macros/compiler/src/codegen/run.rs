@@ -96,6 +96,7 @@ pub(super) fn run(cx: &Context<'_>) -> TokenStream {
         #entries
 
         #many
+        #[track_caller]
         fn #chunks<'run>(
             &mut self,
             #purpose: #private::Purpose,
@@ -142,6 +143,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// The arguments' lengths do not fit; memory does not suffice; an operation cannot be enqueued or fails on the
         /// device. The error says where, and how much of each output is complete.
         #many
+        #[track_caller]
         pub fn #run<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Report> {
             let done = self.#chunks(#private::Purpose::Run, #(#given),*);
             done.map(|timeline| timeline.report)
@@ -152,6 +154,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// # Errors
         /// As `run`.
         #many
+        #[track_caller]
         pub fn #profile<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
             self.#chunks(#private::Purpose::Profile, #(#given),*)
         }
@@ -162,6 +165,7 @@ fn entries(cx: &Context<'_>, arguments: &[TokenStream], given: &[&Ident]) -> Tok
         /// # Errors
         /// As `run`, of the arguments, the memory and what a launch requires.
         #many
+        #[track_caller]
         pub fn #predict<'run>(&mut self, #(#arguments),*) -> #runtime::Result<#runtime::Timeline> {
             self.#chunks(#private::Purpose::Predict, #(#given),*)
         }

@@ -38,9 +38,82 @@ fn a_device_newer_than_nvrtc_gets_the_newest_ptx() {
 }
 
 #[test]
-fn a_device_older_than_nvrtc_is_left_to_its_words() {
+fn a_device_older_than_nvrtc_is_of_an_architecture_that_it_does_not_know() {
     assert_eq!(choose((7, 0), &[75, 80]), "sm_70");
+    assert!(!is_architecture("sm_70", &[75, 80]));
     assert_eq!(choose((7, 0), &[]), "sm_70");
+}
+
+#[test]
+fn an_architecture_is_one_that_nvrtc_lists() {
+    let known = [75, 90, 100];
+    for name in ["sm_75", "compute_75", "sm_90a", "sm_100f", "compute_100a"] {
+        assert!(is_architecture(name, &known), "{name}");
+    }
+    for name in
+        ["sm75", "sm_80", "75", "sm_", "", "sm_90b", "sm_+75", "sm_ 75", "SM_75", "sm_90aa", "sm_99999999999"]
+    {
+        assert!(!is_architecture(name, &known), "{name}");
+    }
+    let said = unknown("k.cu", "sm90", vec![100, 75, 90]).to_string();
+    assert_eq!(
+        said,
+        "`k.cu` cannot be compiled for `sm90`, which this NVRTC does not know: is it `sm_90`?\n  \
+         note: an architecture is `sm_` and a GPU's compute capability: `sm_80` for 8.0\n  \
+         note: it knows sm_75, sm_90, sm_100"
+    );
+    let said = unknown("k.cu", "sm_50", vec![75]).to_string();
+    assert!(
+        said.starts_with("`k.cu` cannot be compiled for `sm_50`, which this NVRTC does not know\n"),
+        "{said}"
+    );
+}
+
+/// A bad architecture is no fault of the source.
+#[test]
+#[ignore = "needs NVRTC"]
+fn what_nvrtc_does_not_know_is_an_error_of_the_architecture() {
+    for name in ["sm80", "sm_50", "sm_80a", "8.0", ""] {
+        let error = compiled(&MODULE, name).expect_err(name);
+        let ErrorKind::Architecture { file: "saxpy.cu", architecture, supported } = error.kind() else {
+            panic!("{error}")
+        };
+        assert_eq!(architecture, name);
+        assert!(supported.contains(&"sm_80".to_owned()), "{error}");
+        assert!(error.to_string().lines().all(|line| line.len() <= 100), "{error}");
+    }
+    let error = compile_for(&MODULE, "sm80").expect_err("it is none");
+    assert!(error.to_string().contains("is it `sm_80`?"), "{error}");
+}
+
+/// What C has in headers needs them, and the error says which.
+#[test]
+fn what_headers_define_is_told_by_its_header() {
+    let log = "k.cu(1): error: identifier \"INFINITY\" is undefined\nk.cu(2): error: identifier \"NAN\" is undefined\n\
+               k.cu(3): error: identifier \"FLT_MAX\" is undefined\nk.cu(4): error: identifier \"NAN\" is undefined\n\
+               k.cu(5): error: identifier \"INT_MAX\" is undefined\nk.cu(6): error: identifier \"uint32_t\" is undefined\n\
+               k.cu(7): error: identifier \"mine\" is undefined\nk.cu(8): error: identifier \"UINT8_C\" is undefined";
+    assert_eq!(
+        language::explain(log).expect("help"),
+        "help: `#include <math.h>` for `INFINITY`, `NAN`\nhelp: `#include <float.h>` for `FLT_MAX`\n\
+         help: `#include <limits.h>` for `INT_MAX`\nhelp: `#include <stdint.h>` for `uint32_t`, `UINT8_C`"
+    );
+    assert_eq!(language::explain("k.cu(7): error: identifier \"mine\" is undefined"), None);
+    assert_eq!(language::explain("k.cu(7): error: `INFINITY`, identifier \""), None);
+}
+
+#[test]
+#[ignore = "needs NVRTC"]
+fn an_undefined_constant_of_c_comes_with_its_header() {
+    let source =
+        "extern \"C\" __global__ void k(float* x) { uint32_t i = 0; x[i] = INFINITY; x[1] = FLT_MAX; }\n";
+    let log = log(&KernelModule::cuda("k.cu", source));
+    for help in ["<stdint.h>` for `uint32_t`", "<math.h>` for `INFINITY`", "<float.h>` for `FLT_MAX`"] {
+        assert!(log.contains(&format!("\nhelp: `#include {help}")), "{log}");
+    }
+    let headers = "#include <stdint.h>\n#include <math.h>\n#include <float.h>\n";
+    let mended: &'static str = format!("{headers}{source}").leak();
+    compiled(&KernelModule::cuda("k.cu", mended), "sm_80").expect("it compiles");
 }
 
 #[test]
@@ -86,13 +159,6 @@ fn errors_carry_file_and_line() {
     let ErrorKind::Compile { file, architecture, log } = error.kind() else { panic!("{error}") };
     assert_eq!((*file, architecture.as_str()), ("kernels/saxpy.cu", "sm_80"));
     assert!(log.starts_with("kernels/saxpy.cu(4): error: "), "{log}");
-}
-
-#[test]
-#[ignore = "needs NVRTC"]
-fn an_unknown_architecture_is_reported_in_nvrtcs_words() {
-    let error = compiled(&MODULE, "sm_20").expect_err("long gone");
-    assert!(error.to_string().contains("gpu-architecture"), "{error}");
 }
 
 /// Relative to the including file, up and down, and in include folders.

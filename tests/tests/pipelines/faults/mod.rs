@@ -240,7 +240,8 @@ fn by_name() {
     assert_eq!(operation("saxpy").unwrap(), of(2));
     assert_eq!(
         operation("axpi").unwrap_err().to_string(),
-        "pipeline `Saxpy` has no stage, operation, kernel or function `axpi`"
+        "pipeline `Saxpy` has no stage, operation, kernel or function `axpi`\n  help: it has `axpy`, `saxpy`, `load`, `store`, \
+         `saxpy<<<..>>>`,\n    `copy x -> dx`, `copy y -> dy`, `copy dy -> y`"
     );
     assert_ne!(of(0), Fault::operation(&Other::PLAN, 0, 3, Effect::Fails));
 }

@@ -114,5 +114,5 @@ fn nothing_to_explore() {
     let explored = explore(0, 0, |_| unreachable!("no schedule")).unwrap();
     assert_eq!((explored.schedules, explored.orders), (0, 0));
     let explored = explore(0, 7, |_| Ok(())).unwrap();
-    assert_eq!(explored.to_string(), "schedules explored: 7 (1 different orders)");
+    assert!(explored.to_string().starts_with("schedules explored: 7 (1 order)\n"), "{explored}");
 }
