@@ -11,6 +11,7 @@ mod bad_launches;
 mod blocks;
 mod budget;
 mod device;
+mod error_texts;
 mod faults;
 mod faults_in_turn;
 mod fills;

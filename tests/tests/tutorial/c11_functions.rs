@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use thalweg::prelude::*;
 use thalweg::{Stream, blocks};
 // ANCHOR_END: uses
+use thalweg_tests::book::in_listing;
 
 use super::kernel::{GAIN, OFFSET, adjust};
 use super::{LEN, assert_adjusted, check, folded, pinned_samples, simulated};
@@ -72,7 +73,7 @@ fn mean(device: &Device, v: &DeviceBuf<f32>) -> Result<f64> {
 
 // ANCHOR: forbidden
 /// What a `host` function is told that asks the device for something.
-fn forbidden(device: &Device) -> Result<String> {
+fn forbidden(device: &Device) -> Result<Error> {
     let (stream, inside) = (Stream::new(device)?, device.clone());
     let (sender, receiver) = mpsc::channel();
     stream.host(move || {
@@ -80,7 +81,7 @@ fn forbidden(device: &Device) -> Result<String> {
     })?;
     stream.synchronize()?;
     let outcome = receiver.recv().expect("it was called");
-    Ok(outcome.unwrap_err().to_string())
+    Ok(outcome.unwrap_err())
 }
 // ANCHOR_END: forbidden
 
@@ -89,7 +90,8 @@ fn functions_in_the_streams_order() -> Result<()> {
     let device = simulated();
     let v = DeviceBuf::from_slice(&device, &[1.0, 2.0, 6.0])?;
     assert_eq!(mean(&device, &v)?, 3.0);
-    check("11-forbidden.txt", &folded(&forbidden(&device)?));
+    let lines: Vec<_> = in_listing(&forbidden(&device)?, file!(), "forbidden").lines().map(folded).collect();
+    check("11-forbidden.txt", &lines.join("\n"));
     Ok(())
 }
 
