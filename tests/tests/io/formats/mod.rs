@@ -33,7 +33,7 @@ stream_pipeline! {
 const CHUNKS: [usize; 4] = [1, 5, 7, 1000];
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/io/formats/fixtures").join(name)
 }
 
 fn opened(name: &str) -> File {
