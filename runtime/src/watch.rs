@@ -170,11 +170,13 @@ impl fmt::Display for Late {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pipeline, host, is_sink, chunk, waited } = self;
         let what = if *is_sink { "sink" } else { "source" };
+        // `{:#}` is for terminals; an event is one line.
+        let gap = if f.alternate() { "\n  " } else { " " };
         write!(f, "`{pipeline}` has waited {:.0} s for {what} `{host}`", waited.as_secs_f64())?;
         match (chunk, is_sink) {
             (Some(chunk), false) => write!(
                 f,
-                ", which has neither filled chunk {chunk} nor ended\n  (a channel ends when its last sender is dropped)"
+                ", which has neither filled chunk {chunk} nor ended{gap}(a channel ends when its last sender is dropped)"
             ),
             (Some(chunk), true) => write!(f, ", which has not accepted chunk {chunk}"),
             (None, _) => f.write_str(", whose thread is at work though the run is over"),
@@ -194,7 +196,7 @@ pub(crate) fn is_late(late: &Late) {
         }
         if cfg!(debug_assertions) {
             // Standard error may be closed.
-            let _ = writeln!(std::io::stderr(), "thalweg: {late}");
+            let _ = writeln!(std::io::stderr(), "thalweg: {late:#}");
         }
     });
 }

@@ -226,17 +226,6 @@ fn no_gpu_is_no_reason_to_set_a_variable_that_is_not_read() {
     assert_eq!(text, "there is no CUDA device 2: this machine has 2");
 }
 
-/// Kernels are noted in unit tests, and here there is no `#[kernels]` at all.
-#[test]
-fn whoever_compiles_no_kernels_is_told_where_they_are_registered() {
-    let error = thalweg::compile_kernels("sm_80").unwrap_err();
-    is!(error, NoKernels);
-    let text = error.to_string();
-    assert!(!text.contains("declares none"), "{text}");
-    assert!(text.starts_with("no kernel to compile: "), "{text}");
-    assert!(text.contains("kernels are registered in tests only"), "{text}");
-}
-
 /// Whoever has mistyped the name of an operation gets those that there are.
 #[test]
 fn a_fault_at_no_operation_lists_the_names_there_are() {

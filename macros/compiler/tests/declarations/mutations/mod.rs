@@ -72,7 +72,7 @@ const PASS: [(Kind, &str, usize, &str); 10] = [
 #[test]
 fn the_kernels_of_this_repository() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut tally = folder::try_all(&root.join("tests/kernels_mutations"));
+    let mut tally = folder::try_all(&root.join("tests/declarations/mutations"));
     for folder in ["kernels/cu", "tests/cu", "examples/examples"] {
         tally.add(folder::try_all(&root.join("../..").join(folder)));
     }
