@@ -51,6 +51,11 @@ impl Link {
         locked(&self.state).outcome.is_some()
     }
 
+    /// Whether the run has ended without an error.
+    fn has_ended_well(&self) -> bool {
+        matches!(locked(&self.state).outcome, Some(Outcome::Well))
+    }
+
     /// The chunk in the hand goes through as it is: whole items.
     fn send(&self, hand: &mut Hand, is_last: bool) {
         let Some(run) = self.run.get() else { return };
@@ -70,7 +75,9 @@ impl Link {
         }
         let mut hand = locked(&self.hand);
         if hand.has_ended || self.has_ended() {
-            return Ok(Moved::Over);
+            // A run that knows its length may have ended with the last push.
+            let is_through = !hand.has_ended && hand.through == 0 && self.has_ended_well();
+            return Ok(if is_through { Moved::None } else { Moved::Over });
         }
         let Some(&Run { host, per_item, is_endless, .. }) = self.run.get() else { return Ok(Moved::None) };
         if !is_endless || hand.job.is_none() || hand.through == 0 {

@@ -78,6 +78,27 @@ fn two_threads() {
     });
 }
 
+/// A run that knows its length may be over before its caller flushes: nothing is left to go.
+#[test]
+fn a_flush_behind_the_last_item_does_nothing() {
+    everywhere(|device, graph| {
+        let (x, y) = (numbers(8), numbers(8));
+        let mut pipeline = built_in_mode!(Axpy, device, graph);
+        let (mut left, ends) = session::input();
+        let mut z = vec![0.0; 8];
+        thalweg::scope(|scope| {
+            let (right, z) = (&y, &mut z);
+            let job = scope.spawn(move || pipeline.run(1.0, mpsc::channel().0, ends, right, z)).unwrap();
+            left.push(&x).unwrap();
+            assert_eq!(job.wait().unwrap().items, 8);
+        });
+        left.flush().unwrap();
+        let error = left.push(&[1.0]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::SessionOver), "{error}");
+        assert_eq!(z, x.iter().zip(&y).map(|(x, y)| 2.0 * (y + x)).collect::<Vec<f32>>());
+    });
+}
+
 /// A caller beside a slice, a source of another kind and a sink: each in its place.
 #[test]
 fn beside_other_arguments() {
