@@ -52,7 +52,7 @@ fn chunks_see_their_neighbours() -> Result<()> {
 
 /// On a GPU the `.cu` runs.
 #[test]
-#[ignore = "needs a GPU"]
+#[ignore = "needs a CUDA device"]
 fn chunks_see_their_neighbours_on_a_gpu() -> Result<()> {
     run(&Device::cuda(0)?)
 }

@@ -1,13 +1,10 @@
-//! The book as a whole: it builds, its links lead somewhere, and what its pages show is included from what is compiled, or from
-//! what a test has recorded.
-//!
-//! The built book is in `target/tmp/book`.
+//! The book's listings: what its pages show is included from what is compiled, or from what a test has recorded. That it builds,
+//! and that its links lead somewhere, is tested in `book/tests`.
 
 mod above_mean;
 mod blocks;
 mod expanded;
 mod imports;
-mod links;
 mod promises;
 mod running_total;
 mod shown;

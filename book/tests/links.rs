@@ -1,17 +1,16 @@
 //! The book builds, and every link of the built pages leads to a page, a heading or a file that is there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use mdbook_driver::MDBook;
 use scraper::{Html, Selector};
 
-use super::{files, root};
-
 /// Builds the book into `target/tmp/book`.
 fn built() -> PathBuf {
-    let mut book = MDBook::load(root().join("book")).expect("the book");
+    let mut book = MDBook::load(env!("CARGO_MANIFEST_DIR")).expect("the book");
     book.config.build.build_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book");
     book.build().expect("the book builds");
     book.config.build.build_dir
@@ -36,6 +35,20 @@ impl Page {
             links: links.iter().flat_map(|(selector, attribute)| all(selector, attribute)).collect(),
         }
     }
+}
+
+/// The files below a folder that end so.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension() == Some(OsStr::new(extension)) {
+            found.push(path);
+        }
+    }
+    found
 }
 
 #[test]
