@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The names that `mod` gives in a file, and those of the files that `#[path]` names.
+/// The modules that a file declares.
 fn modules(file: &Path) -> Vec<String> {
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let named = text.lines().filter_map(|line| line.trim().strip_prefix("mod ")?.strip_suffix(';'));
@@ -43,15 +43,12 @@ fn forgotten(folder: &Path, into: &mut Vec<PathBuf>) {
 fn every_file_belongs_to_a_program() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let manifest = fs::read_to_string(package.join("Cargo.toml")).expect("the manifest");
+    let mut left = Vec::new();
     for entry in fs::read_dir(package.join("tests")).expect("the tests") {
         let path = entry.expect("an entry").path();
         let relative = path.strip_prefix(package).expect("below it").display().to_string();
         let program = if path.is_dir() { format!("{relative}/main.rs") } else { relative };
         assert!(manifest.contains(&format!("path = \"{program}\"")), "no [[test]] has the path {program}");
-    }
-    let mut left = Vec::new();
-    for entry in fs::read_dir(package.join("tests")).expect("the tests") {
-        let path = entry.expect("an entry").path();
         if path.is_dir() {
             forgotten(&path, &mut left);
         }
