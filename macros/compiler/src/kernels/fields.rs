@@ -168,10 +168,10 @@ pub(super) fn members(of: Option<&Token>, body: &[Token], outer: &Around<'_>) ->
             around.others.extend(names(tokens).map(str::to_owned));
             continue;
         }
-        // A bit field.
-        let mut colons = tokens[..head].iter().filter(|token| token.is(':')).count();
-        colons -= tokens[..head].windows(2).filter(|pair| pair[0].is(':') && pair[1].is(':')).count() * 2;
-        if is_type && head < end || colons > 0 {
+        // Two colons are a path's, and a third one a bit field's: `int flags : ::WIDTH;`.
+        let mut runs = tokens[..head].chunk_by(|one, next| one.is(':') && next.is(':'));
+        let is_bit_field = runs.any(|run| run[0].is(':') && run.len() % 2 == 1);
+        if is_type && head < end || is_bit_field {
             return None;
         }
         let declared = declarators(tokens);

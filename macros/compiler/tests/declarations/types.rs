@@ -87,6 +87,7 @@ fn what_is_not_known_is_not_checked() {
     for definition in [
         "struct P;",
         "struct P { unsigned a : 3; };",
+        "constexpr int N = 3;\nstruct P { unsigned a : ::N; };",
         "struct P : Base { float a; };",
         "struct P { virtual void f(); float a; };",
         "struct P { Unknown u; };",
