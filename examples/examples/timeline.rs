@@ -6,15 +6,15 @@
 //! ```
 //!
 //! `--pageable` takes ordinary memory, `--predict` leaves the run out, and `--spec` simulates such a GPU, or the one that a
-//! file of `Spec::save` describes. The pictures show both timelines; the trace, for Perfetto, is of the run.
+//! file of `DeviceModel::save` describes. The pictures show both timelines; the trace, for Perfetto, is of the run.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lexopt::ValueExt;
-use thalweg::Timeline;
 use thalweg::prelude::*;
+use thalweg::{DeviceModel, Timeline};
 use thalweg_kernels::saxpy;
 
 const USAGE: &str = "\
@@ -53,7 +53,7 @@ struct Arguments {
     svg: Option<PathBuf>,
     png: Option<PathBuf>,
     trace: Option<PathBuf>,
-    spec: Option<Spec>,
+    spec: Option<DeviceModel>,
 }
 
 /// `None`: only the usage was asked for.
@@ -81,7 +81,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
             Long("svg") => given.svg = Some(parser.value()?.into()),
             Long("png") => given.png = Some(parser.value()?.into()),
             Long("trace") => given.trace = Some(parser.value()?.into()),
-            Long("spec") => given.spec = Some(spec(parser.value()?.string()?)?),
+            Long("spec") => given.spec = Some(model(parser.value()?.string()?)?),
             Long("help") | Short('h') => return Ok(None),
             _ => return Err(argument.unexpected()),
         }
@@ -97,13 +97,13 @@ fn number(parser: &mut lexopt::Parser, least: usize, most: usize) -> Result<usiz
     parser.value()?.parse_with(in_range)
 }
 
-fn spec(name: String) -> Result<Spec, lexopt::Error> {
+fn model(name: String) -> Result<DeviceModel, lexopt::Error> {
     match name.as_str() {
-        "h200" => Ok(Spec::h200()),
-        "a100" => Ok(Spec::a100()),
-        "rtx4090" => Ok(Spec::rtx4090()),
-        "t4" => Ok(Spec::t4()),
-        file => Spec::load(file).map_err(|error| lexopt::Error::Custom(error.into())),
+        "h200" => Ok(DeviceModel::h200()),
+        "a100" => Ok(DeviceModel::a100()),
+        "rtx4090" => Ok(DeviceModel::rtx4090()),
+        "t4" => Ok(DeviceModel::t4()),
+        file => DeviceModel::load(file).map_err(|error| lexopt::Error::Custom(error.into())),
     }
 }
 

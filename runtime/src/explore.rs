@@ -39,11 +39,10 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::backends::sim::{Sim, Spec, mixed};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::unwind::panic_message;
 use crate::device::Device;
-use crate::driver::Driver;
-use crate::error::{Error, ErrorKind, Result};
-use crate::sim::{Sim, Spec, mixed};
-use crate::unwind::panic_message;
 
 /// Runs a program on `schedules` simulated devices, each with an order of its own, and stops at the first that fails.
 ///
@@ -157,14 +156,14 @@ fn attempt(
     mut program: impl FnMut(&Device) -> Result<()>,
 ) -> Result<u64> {
     let sim = Arc::new(Sim::new(spec.clone().adversarial(seed)));
-    let device = Device::of(sim.clone());
+    let device = Device::with_driver(sim.clone());
     // What a panic leaves half-done is the program's own, which is not called again.
     let outcome = catch_unwind(AssertUnwindSafe(|| program(&device)));
     let outcome =
         outcome.unwrap_or_else(|panic| Err(ErrorKind::Panicked { message: panic_message(panic) }.into()));
     // What a stream by hand has failed with, and nobody has asked for, is the cause of whatever else is wrong.
     let is_told = outcome.as_ref().is_err_and(|error| !matches!(error.kind(), ErrorKind::Panicked { .. }));
-    let untold = sim.registry().take_untold().filter(|_| !is_told);
+    let untold = device.registry().take_untold().filter(|_| !is_told);
     untold.map_or(outcome, Err).map_err(|error: Error| error.in_schedule(number, seed))?;
     Ok(sim.order())
 }

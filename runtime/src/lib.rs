@@ -54,45 +54,36 @@
 //! A prediction is no run to them. In graph mode operations are recorded when they seem to be enqueued, and a graph that is launched again has
 //! none: there, NVTX shows the run.
 
-mod calibration;
-mod cuda;
+mod backends;
+mod base;
 mod device;
 mod driver;
-mod error;
+mod engine;
+mod exchange;
 pub mod explore;
-mod extent;
-mod fork;
-mod function;
-mod graph;
 mod io;
 mod job;
-mod kernel;
-mod launch;
-mod layout;
 mod libraries;
-mod memory;
-#[cfg(feature = "nvtx")]
-mod nvtx;
-mod part;
-mod pipeline;
-mod plan;
-mod progress;
-mod registry;
-mod report;
+mod observe;
 pub mod session;
-mod sim;
-mod slices;
-mod stream;
 pub mod streams;
-mod timeline;
-mod unwind;
-mod unwritten;
-mod watch;
 
 #[doc(hidden)]
 pub mod __private;
 pub mod prelude;
 
+pub use backends::sim::{DriverCall, Effect, Fault, Injected, Spec};
+pub use base::chunk::Chunk;
+pub use base::error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site, Touch};
+pub use base::extent::{Axis, Extent};
+pub use base::kernel::{Grid, Thread, blocks};
+pub use base::model::DeviceModel;
+pub use base::plan::{
+    AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
+    Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
+};
+pub use base::progress::Progress;
+pub use base::report::{Awaited, Report};
 /// The crate behind [`Pod`], what elements and struct parameters of kernels must be. To derive it:
 ///
 /// ```
@@ -109,15 +100,20 @@ pub mod prelude;
 pub use bytemuck;
 pub use bytemuck::{Pod, Zeroable};
 pub use device::Device;
-pub use error::{Complete, DriverError, Error, ErrorKind, Place, Result, Site, Touch};
+pub use device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
+pub use device::memory::{DeviceBuf, PinnedBuf, PinnedSlice, PinnedSliceMut};
+pub use device::registered::compile_kernels;
+pub use device::slices::Views;
+pub use engine::arguments::{
+    DeviceInOut, DeviceInput, DeviceOutput, InOut, Input, MappedInOut, MappedInput, MappedOutput, Output,
+    PinnedInOut, PinnedInput, PinnedOutput,
+};
+pub use engine::{Enqueue, HostValue, Options, Outcome, State, Times};
 pub use explore::explore;
-pub use extent::{Axis, Extent};
 /// The crate behind the elements `f16` and `bf16`.
 pub use half;
 pub use io::{Scalar, Sink, Source, Streamed, sink, source};
 pub use job::{Cancel, Job, Scope, ScopedJob, scope, spawn};
-pub use kernel::{Grid, Thread, blocks};
-pub use launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, Position};
 /// Matrix products by cuBLAS and cuBLASLt. Needs the feature `cublas`.
 #[cfg(feature = "cublas")]
 pub use libraries::cublas;
@@ -130,23 +126,9 @@ pub use libraries::cufft;
 /// Random numbers by cuRAND. Needs the feature `curand`.
 #[cfg(feature = "curand")]
 pub use libraries::curand;
-pub use memory::{
-    DeviceBuf, DeviceInOut, DeviceInput, DeviceOutput, InOut, Input, MappedInOut, MappedInput, MappedOutput,
-    Output, PinnedBuf, PinnedInOut, PinnedInput, PinnedOutput, PinnedSlice, PinnedSliceMut,
-};
-pub use pipeline::{Chunk, Enqueue, HostValue, Options, Outcome, State, Times};
-pub use plan::{
-    AccessPlan, BufferKind, BufferPlan, Conflict, Distance, EventPlan, Hazard, HazardPlan, HostPlan, Link,
-    Memory, OperationKind, OperationPlan, Ordered, Plan, Priority, Step, StreamPlan, WaitPlan,
-};
-pub use progress::Progress;
-pub use registry::compile_kernels;
-pub use report::{Awaited, Report};
+pub use observe::timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
 pub use session::Session;
-pub use sim::{DriverCall, Effect, Fault, Injected, Spec};
-pub use slices::Views;
 pub use streams::{Event, Stream};
-pub use timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
 
 /// Bytes in a kibibyte.
 pub const KIB: usize = 1 << 10;

@@ -12,7 +12,7 @@ use bytemuck::Pod;
 
 use super::source::fill_from;
 use super::{Scalar, Sink, Source};
-use crate::pipeline::Chunk;
+use crate::base::chunk::Chunk;
 
 /// What [`source::arrow`](super::source::arrow) takes: a [`RecordBatch`] or a reference to one, or a `Result` of it, as readers of
 /// files give.

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use bytemuck::Pod;
 
 use super::{Sink, Source};
-use crate::error::counted;
-use crate::pipeline::Chunk;
+use crate::base::chunk::Chunk;
+use crate::base::error::counted;
 
 /// What [`source::read`](super::source::read) gives.
 #[derive(Debug)]

@@ -21,7 +21,6 @@ use std::sync::mpsc::{SendError, Sender, SyncSender};
 
 use bytemuck::Pod;
 
-use super::Streamed;
 #[cfg(feature = "arrow")]
 pub use super::arrow::{EachArray, EachBatch};
 pub use super::bytes::Writer;
@@ -29,53 +28,8 @@ pub use super::formats_sink::*;
 pub use super::npy::NpyWriter;
 #[cfg(feature = "parquet")]
 pub use super::parquet::ParquetWriter;
-use crate::pipeline::Chunk;
-
-/// Host data that is written chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.
-///
-/// It is called on a thread of its own, from which it may block, and is dropped there before the run returns. A run cannot
-/// interrupt it.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no sink for `{T}`",
-    label = "expected a sink for `{T}`",
-    note = "a sink can be sent to another thread: what `sink::write` is given is `Write + Send`, say"
-)]
-pub trait Sink<T: Pod>: Send {
-    /// Takes one chunk's elements. When it returns they count as complete.
-    ///
-    /// # Errors
-    /// Why it cannot: it is not called again, and the run fails with [`ErrorKind::Sink`](crate::ErrorKind::Sink). So it does if
-    /// this panics.
-    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()>;
-
-    /// There is no more, since the run is over or has failed elsewhere. Not called after an error of its own.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    fn finish(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for &mut S {
-    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()> {
-        (**self).write(chunk, data)
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        (**self).finish()
-    }
-}
-
-impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for Box<S> {
-    fn write(&mut self, chunk: Chunk, data: &[T]) -> io::Result<()> {
-        (**self).write(chunk, data)
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        (**self).finish()
-    }
-}
+use super::{Sink, Streamed};
+use crate::base::chunk::Chunk;
 
 /// The bytes of the elements in this machine's byte order, to a file, a pipe or a socket. It is flushed at the end.
 ///

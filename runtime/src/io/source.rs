@@ -22,7 +22,6 @@ use std::sync::mpsc::Receiver;
 
 use bytemuck::Pod;
 
-use super::Streamed;
 #[cfg(feature = "arrow")]
 pub use super::arrow::{Arrays, Batch};
 pub use super::bytes::Reader;
@@ -30,66 +29,8 @@ pub use super::formats_source::*;
 pub use super::npy::NpyReader;
 #[cfg(feature = "parquet")]
 pub use super::parquet::ParquetReader;
-use crate::pipeline::Chunk;
-
-/// Host data that is read chunk by chunk, in order, while a run goes on. [`Streamed`] makes it an argument.
-///
-/// It is called on a thread of its own, from which it may block, and is dropped there before the run returns. A run cannot
-/// interrupt it: while it waits for something that does not come, a run that has failed waits too.
-///
-/// A slot is the source's for one call; it cannot keep it:
-///
-/// ```compile_fail,E0521
-/// # use thalweg::prelude::*;
-/// let mut kept: Vec<&mut [f32]> = Vec::new();
-/// let keeps = source::from_fn(|_, slot: &mut [f32]| {
-///     kept.push(slot);
-///     Ok(0)
-/// });
-/// ```
-///
-/// What is read and written back is no stream:
-///
-/// ```compile_fail,E0277
-/// # use thalweg::prelude::*;
-/// stream_pipeline! {
-///     pipeline Back {
-///         inout y: [f32];
-///         stage all { copy y -> dy; copy dy -> y; }
-///     }
-/// }
-/// # fn run(mut pipeline: Back) {
-/// let _ = pipeline.run(source::iter([1.0_f32; 8]));
-/// # }
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no source of `{T}`",
-    label = "expected a source of `{T}`",
-    note = "a source can be sent to another thread: what `source::read` is given is `Read + Send`, say"
-)]
-pub trait Source<T: Pod>: Send {
-    /// Fills `slot`, the elements of one chunk, from its start, and says how many it has filled. Fewer than there are is the
-    /// end: it is not called again.
-    ///
-    /// What the slot holds before is of no meaning. Where nobody knows how many items there are, `chunk` is as long as the
-    /// largest.
-    ///
-    /// # Errors
-    /// Why it cannot go on: the run fails with [`ErrorKind::Source`](crate::ErrorKind::Source). So it does if this panics.
-    fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize>;
-}
-
-impl<T: Pod, S: Source<T> + ?Sized> Source<T> for &mut S {
-    fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
-        (**self).read(chunk, slot)
-    }
-}
-
-impl<T: Pod, S: Source<T> + ?Sized> Source<T> for Box<S> {
-    fn read(&mut self, chunk: Chunk, slot: &mut [T]) -> io::Result<usize> {
-        (**self).read(chunk, slot)
-    }
-}
+use super::{Source, Streamed};
+use crate::base::chunk::Chunk;
 
 /// The bytes of a file, a pipe or a socket, as elements of this machine's byte order (little-endian on all that CUDA runs on).
 ///

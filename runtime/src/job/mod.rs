@@ -15,8 +15,8 @@ pub use cancel::Cancel;
 pub(crate) use cancel::Cancels;
 pub use scope::{Scope, ScopedJob, scope};
 
-use crate::error::{ErrorKind, Result};
-use crate::unwind::panic_message;
+use crate::base::error::{ErrorKind, Result};
+use crate::base::unwind::panic_message;
 
 /// Work on a thread of its own, most often a pipeline's run: what [`spawn`] gives.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::{Cancel, Shared, guarded};
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
 
 /// Several runs at once over borrowed data: calls `body`, and returns when all that it has [spawned](Scope::spawn) is done.
 ///

@@ -3,8 +3,8 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::sync::OnceLock;
 
-use crate::cuda::probe::file_names;
-use crate::error::{Error, ErrorKind, Result};
+use crate::backends::cuda::probe::file_names;
+use crate::base::error::{Error, ErrorKind, Result};
 
 /// A library that is looked for once, and stays loaded until the process ends.
 pub(crate) struct Library {
@@ -100,13 +100,13 @@ macro_rules! of_library {
     ($Table:ident, $LIBRARY:ident, $status:ident) => {
         impl $Table {
             /// That of this process.
-            pub(super) fn get() -> $crate::error::Result<&'static Self> {
+            pub(super) fn get() -> $crate::base::error::Result<&'static Self> {
                 static TABLE: std::sync::OnceLock<Result<$Table, &'static str>> = std::sync::OnceLock::new();
                 $LIBRARY.table(&TABLE, Self::find)
             }
 
             #[cold]
-            fn error(&self, function: &'static str, code: u32) -> $crate::error::Error {
+            fn error(&self, function: &'static str, code: u32) -> $crate::base::error::Error {
                 $LIBRARY.failed(function, $status(code), code)
             }
         }
@@ -118,7 +118,7 @@ pub(crate) use of_library;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::DriverError;
+    use crate::base::error::DriverError;
 
     #[test]
     #[cfg(target_os = "linux")]

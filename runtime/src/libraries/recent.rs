@@ -1,6 +1,6 @@
 //! [`Recent`]: what was made for the keys that came last.
 
-use crate::error::Result;
+use crate::base::error::Result;
 
 /// A value for each of the keys that were asked for last: at most `MOST`.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::error::Error;
+    use crate::base::error::Error;
 
     #[test]
     fn what_was_used_last_stays() -> Result<()> {

@@ -1,9 +1,9 @@
 //! [`Workspace`]: device memory that a library works in.
 
+use crate::base::error::Result;
+use crate::device::memory::DeviceMemory;
 use crate::driver::DevicePtr;
-use crate::error::Result;
-use crate::memory::DeviceMemory;
-use crate::pipeline::Enqueue;
+use crate::engine::Enqueue;
 
 /// Device memory that grows, part of what a routine keeps for one ring slot and stream.
 ///

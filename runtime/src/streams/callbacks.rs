@@ -5,15 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SendError;
 use std::sync::{Arc, Weak};
 
-use super::core::{Outstanding, StreamCore, caller};
-use super::operation::Operation;
-use super::progress::Clock;
-use super::registry::{Callbacks, Message};
 use super::stream::Stream;
-use super::uses::Caller;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::unwind::{contain, panic_message};
+use crate::device::pending::core::{Outstanding, StreamCore, caller};
+use crate::device::pending::operation::Operation;
+use crate::device::pending::progress::Clock;
+use crate::device::pending::registry::{Callbacks, Message};
+use crate::device::pending::uses::Caller;
 use crate::driver::HostJob;
-use crate::error::{Error, ErrorKind, Result};
-use crate::unwind::{contain, panic_message};
 
 /// What a callback is told of the stream: whether it has got there.
 pub type Arrived = Result<()>;
@@ -48,7 +48,7 @@ impl Stream {
     pub fn then(&self, callback: impl FnOnce(Arrived) + Send + 'static) -> Result<()> {
         let at = caller("then");
         let driver = self.device().driver();
-        let queue = at.located(|| driver.registry().callbacks())?;
+        let queue = at.located(|| self.device().registry().callbacks())?;
         let core = &self.core;
         let number = core.callbacks.issue();
         let pending = Pending {
@@ -98,7 +98,7 @@ impl Stream {
     #[track_caller]
     pub fn host(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         let at = caller("host");
-        let queue = at.located(|| self.device().driver().registry().callbacks())?;
+        let queue = at.located(|| self.device().registry().callbacks())?;
         let (before, stream) = (self.core.now(&self.core.state()), Arc::downgrade(&self.core));
         let mut function = Elsewhere { held: Some(Box::new(function)), queue };
         let job = Box::new(move || {

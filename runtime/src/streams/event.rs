@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::capture::Capturing;
-use super::core::{Kind, StreamCore, caller};
-use super::progress::Clock;
-use super::registry;
+use crate::base::error::{ErrorKind, Result};
 use crate::device::Device;
-use crate::error::{ErrorKind, Result};
-use crate::stream as raw;
+use crate::device::pending::capture::Capturing;
+use crate::device::pending::core::{Kind, StreamCore, caller};
+use crate::device::pending::progress::Clock;
+use crate::device::pending::registry;
+use crate::device::pending::uses::Caller;
+use crate::device::stream as raw;
 
 /// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
 ///
@@ -100,14 +101,15 @@ impl Event {
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         caller("Event::synchronize").located(|| {
-            let driver = self.device.driver();
-            registry::may_wait(self.device.driver(), None)?;
+            registry::may_wait(&self.device, None)?;
             loop {
                 let (clock, records) = {
                     let recorded = self.recorded();
                     (recorded.clock("waited for")?, self.records.load(Ordering::Acquire))
                 };
-                self.raw.synchronize().map_err(|error| registry::explain(driver.registry(), error, None))?;
+                self.raw
+                    .synchronize()
+                    .map_err(|error| registry::explain(self.device.registry(), error, None))?;
                 // Else it is not known which record was waited for.
                 if self.records.load(Ordering::Acquire) == records {
                     clock.is_over();
@@ -125,13 +127,15 @@ impl Event {
     pub fn query(&self) -> Result<bool> {
         caller("Event::query").located(|| {
             let driver = self.device.driver();
-            registry::may_wait(self.device.driver(), None)?;
+            registry::may_wait(&self.device, None)?;
             driver.poll();
             // Nobody records it meanwhile.
             let recorded = self.recorded();
             let clock = recorded.clock("asked")?;
-            let done =
-                self.raw.is_complete().map_err(|error| registry::explain(driver.registry(), error, None))?;
+            let done = self
+                .raw
+                .is_complete()
+                .map_err(|error| registry::explain(self.device.registry(), error, None))?;
             if done {
                 clock.is_over();
             }
@@ -153,7 +157,7 @@ impl Event {
                 return Err(ErrorKind::NoTiming.into());
             }
             self.device.check_stream("Event", &later.device)?;
-            registry::may_wait(self.device.driver(), None)?;
+            registry::may_wait(&self.device, None)?;
             for event in [self, later] {
                 let recorded = event.recorded();
                 recorded.clock("asked")?;
@@ -172,12 +176,12 @@ impl Event {
     }
 
     /// Stands for everything on the stream so far.
-    pub(super) fn record(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
+    pub(super) fn record(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
         let driver = self.device.driver();
-        let registry = driver.registry();
-        registry::may_wait(driver, Some(at))?;
+        let registry = self.device.registry();
+        registry::may_wait(&self.device, Some(at))?;
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
         // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
@@ -203,11 +207,11 @@ impl Event {
     }
 
     /// What is enqueued on the stream from now on comes after.
-    pub(super) fn wait(&self, stream: &StreamCore, at: super::uses::Caller) -> Result<()> {
+    pub(super) fn wait(&self, stream: &StreamCore, at: Caller) -> Result<()> {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
         let driver = self.device.driver();
-        registry::may_wait(driver, Some(at))?;
+        registry::may_wait(&self.device, Some(at))?;
         let recorded = self.recorded();
         let mut state = stream.state();
         let elsewhere =
@@ -227,7 +231,7 @@ impl Event {
             (_, Some(_)) => Err(elsewhere()),
             (Recorded::Enqueued(clock), None) => {
                 state.enqueued += 1;
-                let registry = driver.registry();
+                let registry = self.device.registry();
                 let tag = registry.tag(driver, at, state.enqueued);
                 // SAFETY: both are live, and of one device.
                 let outcome = unsafe { driver.wait(stream.raw, self.raw.raw, tag) };

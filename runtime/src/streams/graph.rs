@@ -5,18 +5,18 @@ use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 
-use super::capture::{Captured, Capturing};
-use super::core::{Used, caller};
-use super::operation::{Bodies, Operation};
-use super::registry;
 use super::stream::Stream;
-use super::uses::{Caller, Uses, is_same};
+use crate::base::error::{ErrorKind, Result, Site};
+use crate::base::kernel::Grid;
 use crate::device::Device;
+use crate::device::memory::{PinnedBuf, PinnedCore, release};
+use crate::device::pending::capture::{Captured, Capturing};
+use crate::device::pending::core::{Used, caller};
+use crate::device::pending::operation::{Bodies, Operation};
+use crate::device::pending::registry;
+use crate::device::pending::uses::{Caller, Uses, is_same};
 use crate::driver::RawGraph;
-use crate::error::{ErrorKind, Result, Site};
-use crate::graph::Recording;
-use crate::kernel::Grid;
-use crate::memory::{PinnedBuf, PinnedCore, release};
+use crate::driver::recording::Recording;
 
 /// Operations that were captured from streams, to be launched as one: a `cudaGraphExec_t`.
 ///
@@ -74,7 +74,7 @@ impl Stream {
         let (at, into) = (caller("capture"), Arc::new(Mutex::new(Captured::default())));
         at.located(|| {
             self.core.check_thread()?;
-            registry::may_wait(self.device().driver(), None)?;
+            registry::may_wait(self.device(), None)?;
             let mut state = self.core.state();
             let capturing = state.capturing();
             if capturing.is_some() {
@@ -185,7 +185,7 @@ impl Graph {
                 let place = by.place();
                 let site = place.site.unwrap_or(Site { file: "", line: 0, column: 0 });
                 let kind = ErrorKind::NotLent { operation: by.what, site, writes: used.write };
-                return Err(crate::error::Error::new(kind).at(at.place()));
+                return Err(crate::base::error::Error::new(kind).at(at.place()));
             }
         }
         if let Some(poisoned) = self.used.iter().find(|used| used.memory.is_poisoned()) {

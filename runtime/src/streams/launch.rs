@@ -1,28 +1,20 @@
 //! Kernels on streams.
 
-use std::ffi::c_void;
-
-use super::core::{Used, caller};
 use super::memory::used;
-use super::operation::{Bodies, Operation};
 use super::stream::Stream;
-use super::uses::Caller;
-use crate::driver::{Access, RawLaunch};
-use crate::error::{Error, ErrorKind, Result};
-use crate::extent::{Axis, Extent};
-use crate::function::{Function, check_limits};
-use crate::kernel::Grid;
-use crate::launch::sealed::Argument;
-use crate::launch::{Launch, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases};
-use crate::memory::{DeviceBuf, PinnedBuf};
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::extent::{Axis, Extent};
+use crate::base::kernel::Grid;
+use crate::device::function::{Function, check_limits};
+use crate::device::launch::sealed::Argument;
+use crate::device::launch::{
+    Arguments, Launch, LaunchTarget, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases,
+};
+use crate::device::memory::{DeviceBuf, PinnedBuf};
+use crate::device::pending::core::{Used, caller};
+use crate::device::pending::operation::{Bodies, Operation};
+use crate::device::pending::uses::Caller;
 use bytemuck::Pod;
-
-/// A launch on a stream in the user's hands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ByHand<'s> {
-    stream: &'s Stream,
-    at: Caller,
-}
 
 impl Stream {
     /// The configuration of a launch here, `<<<grid, block, shared, stream>>>`, the first argument of a kernel's `launch`.
@@ -43,65 +35,49 @@ impl Stream {
     #[track_caller]
     pub fn config(&self, grid: impl Extent, block: impl Extent, shared: impl Axis) -> Launch<'_> {
         let grid = Grid { grid_dim: grid.extent(), block_dim: block.extent(), shared: shared.axis() };
-        Launch::by_hand(ByHand { stream: self, at: caller("a launch") }, grid)
+        Launch::new(self, caller("a launch"), grid)
     }
 }
 
-impl ByHand<'_> {
-    /// An error of a kernel's launch.
+impl LaunchTarget for Stream {
     #[cold]
-    pub(crate) fn fail<T>(&self, kernel: Option<&'static str>, kind: impl Into<Error>) -> Result<T> {
-        Err(kind.into().at(self.of(kernel.unwrap_or(self.at.what)).place()))
+    fn refused(&self, at: Caller, kernel: &'static str, kind: ErrorKind) -> Error {
+        Error::new(kind).at(Caller { what: kernel, ..at }.place())
     }
 
-    fn of(&self, kernel: &'static str) -> Caller {
-        Caller { what: kernel, ..self.at }
-    }
-
-    /// Enqueues a kernel.
-    ///
-    /// # Safety
-    /// As [`Launch::enqueue`].
-    pub(crate) unsafe fn enqueue(
-        self,
+    unsafe fn enqueue(
+        &self,
+        at: Caller,
         function: &Function,
-        params: &mut [*mut c_void],
-        (sizes, accesses, symbols): (&[usize], &[Access], &[Access]),
+        arguments: Arguments<'_>,
         bodies: &dyn Bodies,
         grid: Grid,
     ) -> Result<()> {
-        let (name, device) = (function.name, self.stream.device());
+        let (name, device) = (function.name, self.device());
+        let at = Caller { what: name, ..at };
         let result = (|| {
             check_limits(function, grid)?;
-            if aliases(accesses) {
+            if aliases(arguments.accesses) {
                 return Err(ErrorKind::Aliased { kernel: name }.into());
             }
             device.check_stream(name, &function.device)?;
-            if function.own.is_some() || !symbols.is_empty() {
+            if function.own.is_some() || !arguments.symbols.is_empty() {
                 return Err(ErrorKind::SymbolsByHand { kernel: name }.into());
             }
-            let memory = accesses.iter().filter(|access| access.bytes > 0);
+            let memory = arguments.accesses.iter().filter(|access| access.bytes > 0);
             let memory = memory.map(|access| {
                 let used = used(device, access.ptr.range(access.bytes), access.write)?;
                 Ok(Used { anew: access.anew, ..used })
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;
-            let launch = RawLaunch {
-                function: function.raw,
-                grid: grid.grid_dim,
-                block: grid.block_dim,
-                shared: grid.shared,
-                params,
-                sizes,
-                accesses,
-                host: &|| bodies.body(grid),
-            };
+            let body = || bodies.body(grid);
+            let launch = arguments.launch(function, grid, &body);
             let operation = Operation::Launch { launch, bodies, grid };
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The function's module stays as
             // long as the device: only those with symbols have one of their own.
-            unsafe { self.stream.enqueue(self.of(name), &memory, operation) }
+            unsafe { self.enqueue(at, &memory, operation) }
         })();
-        result.map_err(|error: Error| error.at(self.of(name).place()))
+        result.map_err(|error: Error| error.at(at.place()))
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::core::Used;
-use super::uses::Memory;
+use crate::base::error::{ErrorKind, Result};
 use crate::device::Device;
+use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::device::memory::{DeviceBuf, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
+use crate::device::pending::core::Used;
+use crate::device::pending::uses::Memory;
 use crate::driver::DevicePtr;
-use crate::error::{ErrorKind, Result};
-use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::memory::{DeviceBuf, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
 
 /// Page-locked memory that a stream copies from: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].
 #[diagnostic::on_unimplemented(
@@ -140,7 +140,7 @@ impl DevicePart {
 
 /// The memory of a device that an operation reads, or writes all of, by its address.
 pub(super) fn used(device: &Device, bytes: Range<u64>, write: bool) -> Result<Used> {
-    let memory = device.driver().registry().memory_of(&bytes).ok_or(ErrorKind::UnknownMemory)?;
+    let memory = device.registry().memory_of(&bytes).ok_or(ErrorKind::UnknownMemory)?;
     check(&*memory, if memory.is_on_host() { "PinnedBuf" } else { "DeviceBuf" })?;
     Ok(Used { memory, bytes, write, anew: write })
 }

@@ -72,30 +72,17 @@
 //! [`Device::priorities`]: crate::Device::priorities
 //! [`Device::synchronize`]: crate::Device::synchronize
 
-mod allocations;
 mod callbacks;
-mod capture;
-mod core;
 mod event;
-mod failures;
 mod graph;
-mod known;
 mod launch;
 mod memory;
-mod operation;
-mod progress;
-mod registry;
 mod stream;
-mod uses;
 
-pub(crate) use self::core::caller;
 pub use callbacks::Arrived;
 pub use event::Event;
 pub use graph::{Graph, Lent};
-pub(crate) use launch::ByHand;
 pub use memory::{FromDevice, FromHost, ToDevice, ToHost};
-pub(crate) use registry::Registry;
 pub use stream::{Rectangle, Stream};
-pub(crate) use uses::{Held, Memory, Uses};
 
-pub use crate::plan::Priority;
+pub use crate::base::plan::Priority;

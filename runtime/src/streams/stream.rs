@@ -9,16 +9,16 @@ use std::thread;
 
 use bytemuck::Pod;
 
-use super::core::{Keep, Kind, StreamCore, Used, caller};
 use super::event::Event;
 use super::memory::{FromDevice, FromHost, ToDevice, ToHost};
-use super::operation::Operation;
-use super::uses::Caller;
-use crate::cuda::{LEGACY_STREAM, PER_THREAD_STREAM};
+use crate::backends::cuda::{LEGACY_STREAM, PER_THREAD_STREAM};
+use crate::base::error::{ErrorKind, Result};
+use crate::base::plan::Priority;
 use crate::device::Device;
+use crate::device::pending::core::{Keep, Kind, StreamCore, Used, caller};
+use crate::device::pending::operation::Operation;
+use crate::device::pending::uses::Caller;
 use crate::driver::{RawStream, Rows, RowsBetween};
-use crate::error::{ErrorKind, Result};
-use crate::plan::Priority;
 
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
@@ -126,7 +126,7 @@ impl Stream {
     #[track_caller]
     fn shared(what: &'static str, device: &Device, kind: Kind) -> Result<Self> {
         let make = || StreamCore::new(device, kind, Priority::Default);
-        caller(what).located(|| device.driver().registry().only(kind, make).map(Self::of))
+        caller(what).located(|| device.registry().only(kind, make).map(Self::of))
     }
 
     /// A stream of another library's on the same GPU, as long as `keep` is there: cudarc's `CudaStream`, PyTorch's current stream.
@@ -485,13 +485,13 @@ impl Device {
         let driver = self.driver();
         caller("Device::synchronize").located(|| {
             driver.may_wait()?;
-            for stream in driver.registry().streams() {
+            for stream in self.registry().streams() {
                 let enqueued = stream.state().enqueued;
                 // It keeps what went wrong.
                 stream.wait_for(enqueued);
             }
             driver.synchronize_device()?;
-            driver.registry().take_untold().map_or(Ok(()), Err)
+            self.registry().take_untold().map_or(Ok(()), Err)
         })
     }
 }

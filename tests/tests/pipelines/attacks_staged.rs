@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use thalweg::ErrorKind;
 use thalweg::prelude::*;
+use thalweg::{DeviceModel, ErrorKind};
 use thalweg_tests::kernels::{REFUSED, double_all, plus_one, refuses};
 use thalweg_tests::{leaves_nothing, numbers, small};
 
@@ -187,7 +187,7 @@ fn threads_that_share_a_device() {
 #[test]
 fn calibrating_beside_a_run_disturbs_neither() {
     let mut spec = Spec::default();
-    spec.launch_latency = Duration::from_micros(50);
+    spec.model.launch_latency = Duration::from_micros(50);
     for spec in [spec.clone(), spec.adversarial(3)] {
         let device = Device::simulated(spec);
         std::thread::scope(|scope| {
@@ -234,7 +234,7 @@ fn devices_that_cannot_exist() {
     let rates = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 5e-324, f64::MAX];
     let times = [Duration::ZERO, Duration::MAX, Duration::from_nanos(1)];
     for (rate, time) in rates.into_iter().flat_map(|rate| times.map(|time| (rate, time))) {
-        let mut spec = Spec::t4();
+        let mut spec = DeviceModel::t4();
         (spec.to_device, spec.to_host, spec.duplex) = (rate, rate, rate);
         (spec.memory_rate, spec.host_memcpy) = (rate, rate);
         (spec.copy_latency, spec.launch_latency, spec.event_latency) = (time, time, time);
@@ -253,10 +253,12 @@ fn devices_that_cannot_exist() {
             (saved.duplex, saved.concurrent_kernels, saved.priorities) = (1.0, 1, (i32::MAX, i32::MIN));
             assert_eq!(saved.save(&path).is_ok(), is_in_range, "{saved:?}");
             if is_in_range {
-                assert_eq!(Spec::load(&path).unwrap(), saved);
+                assert_eq!(DeviceModel::load(&path).unwrap(), saved);
                 std::fs::remove_file(&path).unwrap();
             }
-            for device in [Device::simulated(spec.clone()), Device::simulated(spec.adversarial(1))] {
+            for device in
+                [Device::simulated(spec.clone()), Device::simulated(Spec::from(spec).adversarial(1))]
+            {
                 let mut y = PinnedBuf::from_slice(&device, &numbers(100_000)).unwrap();
                 for graph in [false, true] {
                     let options = Auto::options(&device);

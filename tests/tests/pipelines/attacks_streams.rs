@@ -81,7 +81,7 @@ stream_pipeline! {
 fn on_slow_devices(check: impl Fn(&Device, usize)) {
     for seed in 0..12 {
         let mut spec = Spec::default();
-        spec.launch_latency = Duration::from_millis(1);
+        spec.model.launch_latency = Duration::from_millis(1);
         let device = small(if seed == 0 { spec } else { spec.adversarial(seed) });
         for depth in [1, 2, 3, 20] {
             leaves_nothing(&device, || check(&device, depth));

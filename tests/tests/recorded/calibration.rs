@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
+use thalweg::DeviceModel;
 use thalweg::prelude::*;
 use thalweg_kernels::saxpy;
 use thalweg_tests::stubs::{Stubs, is_child};
@@ -101,7 +102,7 @@ fn a_given_calibration_is_taken() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("spec");
-    Spec::t4().save(&file).unwrap();
+    DeviceModel::t4().save(&file).unwrap();
     let named =
         |path: &str, expected: &str| measured(test, &[("THALWEG_CALIBRATION", path), ("EXPECTED", expected)]);
     assert_eq!(named(file.to_str().unwrap(), "simulated T4"), 0);
@@ -119,19 +120,19 @@ fn a_calibration_that_cannot_be_used_is_an_error_when_a_gpu_is_opened() {
             assert!(matches!(error.kind(), ErrorKind::Calibration { .. }), "{error}");
             assert_eq!(error.to_string(), expected);
         }
-        assert_eq!(*Device::simulated(Spec::t4()).calibration(), Spec::t4());
+        assert_eq!(*Device::simulated(Spec::t4()).calibration(), DeviceModel::t4());
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("spec");
-    Spec::t4().save(&file).unwrap();
+    DeviceModel::t4().save(&file).unwrap();
     let good = fs::read_to_string(&file).unwrap();
     let no_duplex: Vec<_> = good.lines().filter(|line| !line.starts_with("duplex")).collect();
     fs::write(&file, no_duplex.join("\n")).unwrap();
     let refused = |path: &str, why: &str| {
         let expected = format!(
             "`{path}` cannot be used as a calibration: {why}\n  \
-             help: `THALWEG_CALIBRATION` names it: name a file that `Spec::save` has written, or `off`"
+             help: `THALWEG_CALIBRATION` names it: name a file that `DeviceModel::save` has written, or `off`"
         );
         measured(test, &[("THALWEG_CALIBRATION", path), ("EXPECTED", &expected)])
     };

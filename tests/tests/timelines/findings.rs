@@ -169,7 +169,7 @@ fn pageable_source() -> Result<()> {
 #[test]
 fn too_few_copy_threads() -> Result<()> {
     let mut spec = Spec::h200();
-    spec.host_memcpy = 2.0 * spec.thread_memcpy;
+    spec.model.host_memcpy = 2.0 * spec.model.thread_memcpy;
     let device = Device::simulated(spec);
     let (mut add, mut y) = (Add::new(&device)?, vec![1.0; LEN]);
     finds(Cause::TooFewCopyThreads, either!(add, 1.0, &mut y))
@@ -247,7 +247,7 @@ fn the_advice_is_for_what_is_written() -> Result<()> {
 #[test]
 fn host_function() -> Result<()> {
     let mut spec = Spec::h200();
-    spec.host_memcpy = 20e9;
+    spec.model.host_memcpy = 20e9;
     let device = Device::simulated(spec);
     let (mut through, mut y) = (ThroughTheCpu::new(&device)?, pinned(&device)?);
     finds(Cause::HostFunction, either!(through, &mut y))
@@ -265,7 +265,7 @@ fn depth_too_small() -> Result<()> {
 fn a_few_timed_chunks_are_enough() -> Result<()> {
     let device = Device::simulated(Spec::h200());
     let mut spec = Spec::h200();
-    spec.host_memcpy = 20e9;
+    spec.model.host_memcpy = 20e9;
     let slow = Device::simulated(spec);
     let mut on_slow = pinned(&slow)?;
     let (mut y, mut z, mut ordinary) = (pinned(&device)?, pinned(&device)?, vec![1.0; LEN]);
@@ -299,7 +299,7 @@ fn a_few_timed_chunks_are_enough() -> Result<()> {
 fn chunks_that_wait_for_each_other() -> Result<()> {
     let mut spec = Spec::h200();
     // Each hands on over an event, which takes that long here.
-    spec.event_latency = Duration::from_millis(1);
+    spec.model.event_latency = Duration::from_millis(1);
     let device = Device::simulated(spec);
     let x = PinnedBuf::from_slice(&device, &vec![1_i64; LEN / 4])?;
     let (mut sum, mut total) = (Total::new(&device)?, [0; 2]);
@@ -512,7 +512,7 @@ fn sources_and_sinks_are_no_pageable_memory() -> Result<()> {
     assert!(!causes(&few).contains(&Cause::PageableSource), "{few}");
 
     let mut spec = Spec::h200();
-    spec.host_memcpy = 20e9;
+    spec.model.host_memcpy = 20e9;
     let device = Device::simulated(spec);
     let mut z = PinnedBuf::zeroed(&device, LEN)?;
     let given = source::iter((0..LEN).map(|i| i as f32));
@@ -540,7 +540,7 @@ stream_pipeline! {
 #[test]
 fn by_its_bytes_is_said_of_what_is() -> Result<()> {
     let mut spec = Spec::h200();
-    spec.launch_latency = Duration::from_micros(500);
+    spec.model.launch_latency = Duration::from_micros(500);
     let device = Device::simulated(spec);
     let mut y = pinned(&device)?;
     let mut add = Add::options(&device).chunk(LEN / 8).build()?;

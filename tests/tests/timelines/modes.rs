@@ -124,7 +124,7 @@ fn is_near(predicted: &Timeline, run: &Report) {
 #[test]
 fn as_many_graphs_as_a_run_launches() -> Result<()> {
     let mut spec = Spec::h200();
-    (spec.graph_launch, spec.graph_update) = (Duration::from_millis(1), Duration::ZERO);
+    (spec.model.graph_launch, spec.model.graph_update) = (Duration::from_millis(1), Duration::ZERO);
     for chunks in [1, CHUNKS] {
         let device = Device::simulated(spec.clone());
         let (mut y, mut ordinary) = (pinned(&device, LEN)?, vec![1.0; LEN]);
@@ -146,7 +146,7 @@ fn as_many_graphs_as_a_run_launches() -> Result<()> {
 #[test]
 fn a_long_run_is_several_graphs() -> Result<()> {
     let mut spec = Spec::h200();
-    (spec.graph_launch, spec.graph_update) = (Duration::from_millis(5), Duration::ZERO);
+    (spec.model.graph_launch, spec.model.graph_update) = (Duration::from_millis(5), Duration::ZERO);
     let device = Device::simulated(spec);
     let mut y = pinned(&device, LEN)?;
     let mut add = Add::options(&device).chunk(LEN / 1024).graph().build()?;
@@ -159,7 +159,7 @@ fn a_long_run_is_several_graphs() -> Result<()> {
 #[test]
 fn only_what_a_graph_holds_is_changed_in_it() -> Result<()> {
     let mut spec = Spec::h200();
-    (spec.graph_launch, spec.graph_update) = (Duration::ZERO, Duration::from_millis(1));
+    (spec.model.graph_launch, spec.model.graph_update) = (Duration::ZERO, Duration::from_millis(1));
     let device = Device::simulated(spec);
     let mut y = pinned(&device, LEN)?;
     let mut through = ThroughTheCpu::options(&device).chunk(LEN).graph().build()?;
@@ -176,7 +176,7 @@ fn only_what_a_graph_holds_is_changed_in_it() -> Result<()> {
 fn what_is_carried_is_filled_first() -> Result<()> {
     let mut spec = Spec::h200();
     // So that a fill takes its time.
-    spec.memory_rate = 1e9;
+    spec.model.memory_rate = 1e9;
     let device = Device::simulated(spec);
     let x = PinnedBuf::from_slice(&device, &[1_i64; 100])?;
     let mut total = PinnedBuf::zeroed(&device, 1 << 20)?;
@@ -219,7 +219,7 @@ fn few_streams_watch() -> Result<()> {
 fn a_profile_of_graphs_is_of_streams() -> Result<()> {
     let mut spec = Spec::h200();
     // Kernels are what is waited for.
-    spec.memory_rate = 5e9;
+    spec.model.memory_rate = 5e9;
     let device = Device::simulated(spec);
     device.calibration();
     let mut y = pinned(&device, LEN)?;

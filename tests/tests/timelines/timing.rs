@@ -70,13 +70,13 @@ fn streams_overlap() -> Result<()> {
     let mut y = PinnedBuf::zeroed(&device, LEN)?;
     let serial = Serial::new(&device)?.run(&mut y)?.time.as_secs_f64();
     let overlapped = Overlapped::new(&device)?.run(&mut y)?.time.as_secs_f64();
-    let one_way = 4.0 * LEN as f64 / spec.to_device;
+    let one_way = 4.0 * LEN as f64 / spec.model.to_device;
     assert!(serial > 2.0 * one_way, "one stream cannot beat both copies: {serial} s");
     assert!(overlapped < 0.65 * serial, "three streams take {overlapped} s, one takes {serial} s");
     // Each direction gets less while the other is busy, and each copy begins a little late; filling and emptying the pipeline
     // takes a chunk each.
-    let latency = spec.copy_latency + spec.duplex_latency;
-    let limit = one_way / spec.duplex + latency.as_secs_f64() * (LEN >> 18) as f64;
+    let latency = spec.model.copy_latency + spec.model.duplex_latency;
+    let limit = one_way / spec.model.duplex + latency.as_secs_f64() * (LEN >> 18) as f64;
     assert!(overlapped > one_way && overlapped < 1.2 * limit, "{overlapped} s against {limit} s");
     Ok(())
 }
@@ -143,7 +143,7 @@ fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> Result<()> 
         times
     };
     let mut slow = Spec::h200();
-    slow.launch_latency = std::time::Duration::from_millis(1);
+    slow.model.launch_latency = std::time::Duration::from_millis(1);
     let [first, second, third, fourth] = times(slow.clone(), false)?[..] else { unreachable!() };
     // Ten latencies one after another; then three at a time.
     assert!(second < 0.5 * first, "{first} s, then {second} s");
@@ -162,7 +162,7 @@ fn kernels_get_more_streams_where_they_are_what_a_run_waits_for() -> Result<()> 
 #[test]
 fn streams_that_were_worth_it_stay() -> Result<()> {
     let mut spec = Spec::h200();
-    spec.launch_latency = std::time::Duration::from_micros(120);
+    spec.model.launch_latency = std::time::Duration::from_micros(120);
     let device = Device::simulated(spec);
     let mut y = PinnedBuf::from_slice(&device, &vec![1.0; 4 * LEN])?;
     let mut pipeline = Overlapped::options(&device).chunk(1 << 20).depth(6).build()?;
@@ -180,7 +180,7 @@ fn streams_that_were_worth_it_stay() -> Result<()> {
 #[test]
 fn a_short_run_is_no_reason_to_go_back() -> Result<()> {
     let mut spec = Spec::h200();
-    spec.launch_latency = std::time::Duration::from_millis(1);
+    spec.model.launch_latency = std::time::Duration::from_millis(1);
     let device = Device::simulated(spec);
     let mut y = PinnedBuf::from_slice(&device, &vec![1.0; LEN])?;
     let mut pipeline = Overlapped::new(&device)?;

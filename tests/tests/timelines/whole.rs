@@ -221,7 +221,7 @@ fn mistakes_are_found_without_a_run() -> Result<()> {
 fn predictions_learn_from_profiles() -> Result<()> {
     let mut slow = Spec::h200();
     // Its kernels get through memory at a rate that the calibration knows; through what they compute, it does not.
-    slow.memory_rate = 20e9;
+    slow.model.memory_rate = 20e9;
     let device = Device::simulated(slow);
     let mut y = pinned(&device, LEN)?;
     let mut add = Add::options(&device).chunk(LEN / 8).build()?;
@@ -257,7 +257,7 @@ fn profiles_can_be_made_again_and_again() -> Result<()> {
 #[test]
 fn copies_are_not_as_long_as_the_kernels_that_wait_for_them() -> Result<()> {
     let mut slow = Spec::h200();
-    slow.memory_rate = 10e9;
+    slow.model.memory_rate = 10e9;
     let device = Device::simulated(slow);
     let mut y = pinned(&device, LEN)?;
     let mut add = Add::options(&device).chunk(LEN / 16).build()?;

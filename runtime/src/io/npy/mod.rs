@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use self::header::Header;
 use super::bytes::Reader;
 use super::{Scalar, Sink, Source};
-use crate::pipeline::Chunk;
+use crate::base::chunk::Chunk;
 
 /// What [`source::npy`](super::source::npy) gives.
 #[derive(Debug)]

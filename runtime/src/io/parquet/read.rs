@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::super::{Scalar, Source};
 use super::{failed, numbers};
-use crate::pipeline::Chunk;
+use crate::base::chunk::Chunk;
 
 /// Values that are decoded at a time.
 const BATCH: usize = 1 << 14;

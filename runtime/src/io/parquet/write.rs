@@ -12,7 +12,7 @@ use parquet::schema::types::Type;
 
 use super::super::{Scalar, Sink};
 use super::failed;
-use crate::pipeline::Chunk;
+use crate::base::chunk::Chunk;
 
 /// Rows of a row group where the properties do not say.
 const GROUP: usize = 1 << 20;

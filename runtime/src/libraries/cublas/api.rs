@@ -12,8 +12,8 @@ use cudarc::cublaslt::sys::{
     cublasLtMatrixLayout_t,
 };
 
-use crate::cuda::table::functions;
-use crate::error::Error;
+use crate::backends::cuda::table::functions;
+use crate::base::error::Error;
 use crate::libraries::{Library, of_library};
 
 /// PyPI's, which has both libraries.

@@ -10,11 +10,11 @@ use super::handle::Handle;
 use super::host;
 use super::shape::{Matrix, int};
 use super::{read, written};
+use crate::base::error::Result;
+use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::driver::DevicePtr;
-use crate::error::Result;
-use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::engine::Enqueue;
 use crate::libraries::pointer;
-use crate::pipeline::Enqueue;
 
 /// `c <- alpha * op(a) * op(b) + beta * c`, with `op` as [`Gemm`] says: a product of matrices, for `call` in a pipeline.
 ///

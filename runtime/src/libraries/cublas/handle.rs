@@ -6,10 +6,10 @@ use std::ptr;
 use cudarc::cublas::sys::{cublasHandle_t, cublasMath_t};
 
 use super::api::Functions;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::device::memory::DeviceMemory;
+use crate::engine::{Enqueue, State};
 use crate::libraries::pointer;
-use crate::memory::DeviceMemory;
-use crate::pipeline::{Enqueue, State};
 
 /// A handle of one ring slot and stream. Destroyed on drop.
 pub(super) struct Handle {

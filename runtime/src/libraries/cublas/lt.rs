@@ -16,10 +16,10 @@ use super::gemm::{argument, device, operation};
 use super::handle::workspace_bytes;
 use super::matmul::Activation;
 use super::shape::Matrix;
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::device::memory::DeviceMemory;
+use crate::engine::{Enqueue, State};
 use crate::libraries::{Recent, pointer};
-use crate::memory::DeviceMemory;
-use crate::pipeline::{Enqueue, State};
 
 /// Plans that a handle keeps: a pipeline has a few products, each with its usual chunk and the last one.
 const PLANS: usize = 32;

@@ -8,9 +8,9 @@ use super::host;
 use super::lt::{Lt, Problem};
 use super::shape::{Matrix, int};
 use super::{read, written};
-use crate::error::{ErrorKind, Result};
-use crate::launch::{DeviceSlice, DeviceSliceOut};
-use crate::pipeline::Enqueue;
+use crate::base::error::{ErrorKind, Result};
+use crate::device::launch::{DeviceSlice, DeviceSliceOut};
+use crate::engine::Enqueue;
 
 /// A matrix product, and a function of each element of its result. [`Gemm`] becomes one, `gemm.relu()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -55,8 +55,8 @@ pub use gemm::{gemm, gemm_batched, gemm_batched_out, gemm_out};
 pub use matmul::{Activated, Matmul, matmul, matmul_bias};
 pub use vector::{Gemv, Vector, axpy, gemv, gemv_out};
 
+use crate::device::launch::{DeviceSlice, DeviceSliceMut};
 use crate::driver::{Access, DevicePtr};
-use crate::launch::{DeviceSlice, DeviceSliceMut};
 
 /// What is read.
 fn read<T>(slice: &DeviceSlice<'_, T>) -> Access {

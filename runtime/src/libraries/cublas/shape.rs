@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::error::{ErrorKind, Result, counted};
+use crate::base::error::{ErrorKind, Result, counted};
 
 /// A dimension of a library that counts with 32 bits.
 ///

@@ -11,9 +11,9 @@ use super::handle::Handle;
 use super::host;
 use super::shape::{Matrix, int};
 use super::{read, written};
-use crate::error::Result;
-use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::pipeline::Enqueue;
+use crate::base::error::Result;
+use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::engine::Enqueue;
 
 /// The dimensions of a product of a matrix and a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use cudarc::cudnn::sys::{
     cudnnTensorDescriptor_t, cudnnTensorFormat_t,
 };
 
-use crate::cuda::table::{functions, symbol};
-use crate::error::Error;
+use crate::backends::cuda::table::{functions, symbol};
+use crate::base::error::Error;
 use crate::libraries::{Library, of_library};
 
 static LIBRARY: Library =

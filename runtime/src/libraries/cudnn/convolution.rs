@@ -2,11 +2,11 @@
 
 use super::handle::Handle;
 use super::{at_least_one, at_most, check, host};
+use crate::base::error::{ErrorKind, Result, counted};
+use crate::device::launch::{DeviceSlice, DeviceSliceOut};
+use crate::device::slices::{Slices, Views};
 use crate::driver::DevicePtr;
-use crate::error::{ErrorKind, Result, counted};
-use crate::launch::{DeviceSlice, DeviceSliceOut};
-use crate::pipeline::Enqueue;
-use crate::slices::{Slices, Views};
+use crate::engine::Enqueue;
 
 /// The sizes of a convolution. As in neural networks, the filter is not flipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use cudarc::cudnn::sys::{
 
 use super::api::Functions;
 use super::{Activation, Convolution};
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::driver::DevicePtr;
-use crate::error::{Error, ErrorKind, Result};
+use crate::engine::Enqueue;
 use crate::libraries::{Recent, Workspace, pointer};
-use crate::pipeline::Enqueue;
 
 /// A handle, its descriptors, which each call sets, and its workspace.
 pub(super) struct Handle {

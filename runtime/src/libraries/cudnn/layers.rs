@@ -2,11 +2,11 @@
 
 use super::handle::Handle;
 use super::{ELEMENTS, at_most, check, host};
+use crate::base::error::{Error, Result};
+use crate::device::launch::{DeviceSlice, DeviceSliceMut};
+use crate::device::slices::{Slices, Views};
 use crate::driver::DevicePtr;
-use crate::error::{Error, Result};
-use crate::launch::{DeviceSlice, DeviceSliceMut};
-use crate::pipeline::Enqueue;
-use crate::slices::{Slices, Views};
+use crate::engine::Enqueue;
 
 /// What becomes of an element.
 #[derive(Debug, Clone, Copy, PartialEq)]

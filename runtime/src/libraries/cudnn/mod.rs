@@ -45,7 +45,7 @@ mod layers;
 pub use convolution::{Convolution, convolution};
 pub use layers::{Activation, Softmax, activation, bias, softmax};
 
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
 
 /// Elements that a tensor may have: cuDNN counts them with 32 bits.
 const ELEMENTS: usize = i32::MAX as usize;

@@ -49,9 +49,9 @@ pub use num_complex::Complex;
 use rustfft::FftDirection;
 pub use shape::Sizes;
 
-use crate::error::Result;
-use crate::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
-use crate::pipeline::Enqueue;
+use crate::base::error::Result;
+use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::engine::Enqueue;
 use plan::{Input, Work, transform};
 use shape::Shape;
 

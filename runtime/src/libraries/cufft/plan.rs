@@ -10,12 +10,12 @@ use cudarc::cufft::sys::{
 use rustfft::FftDirection;
 
 use super::shape::Shape;
-use crate::cuda::table::functions;
+use crate::backends::cuda::table::functions;
+use crate::base::error::{Error, Result};
+use crate::device::slices::{Slices, Views};
 use crate::driver::DevicePtr;
-use crate::error::{Error, Result};
+use crate::engine::Enqueue;
 use crate::libraries::{Library, Recent, Workspace, of_library, pointer};
-use crate::pipeline::Enqueue;
-use crate::slices::{Slices, Views};
 
 static LIBRARY: Library = Library::new("cuFFT", "cufft", [12, 11, 10], "nvidia-cufft` or `nvidia-cufft-cu12");
 

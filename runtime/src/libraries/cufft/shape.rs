@@ -1,6 +1,6 @@
 //! [`Shape`]: the sizes of signals, and how many there are.
 
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
 
 /// Signals of the same sizes, one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use cudarc::curand::sys::{
 };
 
 use super::{Philox, host, sealed};
-use crate::cuda::table::functions;
+use crate::backends::cuda::table::functions;
+use crate::base::error::{Error, Result};
+use crate::device::launch::DeviceSliceOut;
+use crate::device::slices::{Slices, Views};
 use crate::driver::DevicePtr;
-use crate::error::{Error, Result};
-use crate::launch::DeviceSliceOut;
+use crate::engine::Enqueue;
 use crate::libraries::{Library, Workspace, of_library, pointer};
-use crate::pipeline::Enqueue;
-use crate::slices::{Slices, Views};
 
 static LIBRARY: Library =
     Library::new("cuRAND", "curand", [10, 10, 10], "nvidia-curand` or `nvidia-curand-cu12");

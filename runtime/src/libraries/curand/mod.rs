@@ -39,9 +39,9 @@ mod host;
 
 use bytemuck::Pod;
 
-use crate::error::{ErrorKind, Result, counted};
-use crate::launch::DeviceSliceOut;
-use crate::pipeline::Enqueue;
+use crate::base::error::{ErrorKind, Result, counted};
+use crate::device::launch::DeviceSliceOut;
+use crate::engine::Enqueue;
 use generator::{Kind, on_cuda};
 
 /// The last position of a sequence, and some more.
@@ -176,8 +176,8 @@ pub fn normal<T: Real>(
 mod sealed {
     use super::generator::{Generator, Kind};
     use super::host;
+    use crate::base::error::Result;
     use crate::driver::DevicePtr;
-    use crate::error::Result;
 
     pub trait Real: host::Real {
         const UNIFORM: Kind;

@@ -1,0 +1,417 @@
+//! The functions of CUDA's driver that this backend calls, and the errors they return.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
+use libloading::Library;
+
+use super::attributes::Attributed;
+use super::graph_functions::{Graphs, KernelNodes};
+use super::probe;
+use super::table::{functions, symbol};
+use crate::base::error::{DriverError, Error, ErrorKind};
+use crate::driver::DriverResult;
+
+/// `CUDA_ERROR_INVALID_VALUE`
+pub(super) const INVALID_VALUE: u32 = 1;
+/// `CUDA_ERROR_NO_DEVICE`
+pub(super) const NO_DEVICE: u32 = 100;
+/// `CUDA_ERROR_INVALID_IMAGE`
+pub(super) const INVALID_IMAGE: u32 = 200;
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU`
+pub(super) const NO_BINARY_FOR_GPU: u32 = 209;
+/// `CUDA_ERROR_INVALID_PTX`
+pub(super) const INVALID_PTX: u32 = 218;
+/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
+pub(super) const UNSUPPORTED_PTX_VERSION: u32 = 222;
+/// `CUDA_ERROR_INVALID_SOURCE`
+pub(super) const INVALID_SOURCE: u32 = 300;
+/// `CUDA_ERROR_NOT_FOUND`
+pub(super) const NOT_FOUND: u32 = 500;
+/// `CUDA_ERROR_NOT_READY`
+pub(super) const NOT_READY: u32 = 600;
+/// `CUDA_ERROR_NOT_SUPPORTED`
+pub(super) const NOT_SUPPORTED: u32 = 801;
+/// `CUDA_ERROR_MISALIGNED_ADDRESS`
+pub(super) const MISALIGNED_ADDRESS: u32 = 716;
+
+functions! {
+    /// What every CUDA driver since 11.0 has.
+    struct Functions, bindings sys, code CUresult;
+    fn cuInit(flags: c_uint);
+    fn cuDeviceGetCount(count: *mut c_int);
+    fn cuDeviceGet(device: *mut CUdevice, index: c_int);
+    fn cuDeviceGetName(name: *mut c_char, bytes: c_int, device: CUdevice);
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: sys::CUdevice_attribute, device: CUdevice);
+    fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
+    fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
+    fn cuCtxSetCurrent(context: CUcontext);
+    fn cuCtxGetDevice(device: *mut CUdevice);
+    fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int);
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    fn cuMemAlloc_v2(ptr: *mut CUdeviceptr, bytes: usize);
+    fn cuMemFree_v2(ptr: CUdeviceptr);
+    fn cuMemHostAlloc(ptr: *mut *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemFreeHost(ptr: *mut c_void);
+    fn cuMemHostRegister_v2(ptr: *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemHostUnregister(ptr: *mut c_void);
+    fn cuMemHostGetDevicePointer_v2(device: *mut CUdeviceptr, host: *mut c_void, flags: c_uint);
+    fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
+    fn cuStreamDestroy_v2(stream: CUstream);
+    fn cuStreamSynchronize(stream: CUstream);
+    fn cuStreamQuery(stream: CUstream);
+    fn cuCtxSynchronize();
+    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
+    fn cuEventCreate(event: *mut CUevent, flags: c_uint);
+    fn cuEventDestroy_v2(event: CUevent);
+    fn cuEventRecord(event: CUevent, stream: CUstream);
+    fn cuEventSynchronize(event: CUevent);
+    fn cuEventQuery(event: CUevent);
+    fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuMemcpy2DAsync_v2(copy: *const sys::CUDA_MEMCPY2D, stream: CUstream);
+    fn cuMemsetD8Async(to: CUdeviceptr, value: c_uchar, count: usize, stream: CUstream);
+    fn cuMemsetD16Async(to: CUdeviceptr, value: c_ushort, count: usize, stream: CUstream);
+    fn cuMemsetD32Async(to: CUdeviceptr, value: c_uint, count: usize, stream: CUstream);
+    fn cuMemsetD2D8Async(
+        to: CUdeviceptr,
+        pitch: usize,
+        value: c_uchar,
+        width: usize,
+        height: usize,
+        stream: CUstream,
+    );
+    fn cuMemsetD2D16Async(
+        to: CUdeviceptr,
+        pitch: usize,
+        value: c_ushort,
+        width: usize,
+        height: usize,
+        stream: CUstream,
+    );
+    fn cuMemsetD2D32Async(
+        to: CUdeviceptr,
+        pitch: usize,
+        value: c_uint,
+        width: usize,
+        height: usize,
+        stream: CUstream,
+    );
+    fn cuDriverGetVersion(version: *mut c_int);
+    fn cuModuleLoadDataEx(
+        module: *mut CUmodule,
+        image: *const c_void,
+        option_count: c_uint,
+        options: *mut sys::CUjit_option,
+        values: *mut *mut c_void,
+    );
+    fn cuModuleUnload(module: CUmodule);
+    fn cuModuleGetGlobal_v2(ptr: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule, name: *const c_char);
+    fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: sys::CUfunction_attribute, function: CUfunction);
+    fn cuFuncSetAttribute(function: CUfunction, attribute: sys::CUfunction_attribute, value: c_int);
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        function: CUfunction,
+        block: c_int,
+        shared: usize,
+    );
+    fn cuLaunchKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: CUstream,
+        params: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    );
+    fn cuLaunchHostFunc(stream: CUstream, function: sys::CUhostFn, argument: *mut c_void);
+}
+
+#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
+#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+const _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult = sys::cuFuncGetParamInfo;
+const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
+const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWriteValue32_v2;
+
+// The first version, which every driver has. CUDA 13 has only the second in its headers, of the same type.
+#[cfg(feature = "cuda-13")]
+const _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime_v2;
+#[cfg(not(feature = "cuda-13"))]
+const _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime;
+
+type ElapsedTime = unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> u32;
+type StreamValue = unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32;
+type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
+// cudarc declares it as this, too, but for releases of CUDA beyond those of this crate's features.
+type FuncGetParamCount = unsafe extern "C" fn(CUfunction, *mut usize) -> u32;
+
+/// CUDA's driver, loaded and initialised.
+pub(super) struct Api {
+    functions: Functions,
+    /// Drivers have them since 11.4; else the name of one that is missing.
+    graphs: Result<(Graphs, KernelNodes), &'static str>,
+    /// Drivers have it since 12.4.
+    func_load: Option<unsafe extern "C" fn(CUfunction) -> u32>,
+    /// Drivers have it since 12.4.
+    func_get_param_info: Option<FuncGetParamInfo>,
+    /// Drivers have it since 13.2.
+    func_get_param_count: Option<FuncGetParamCount>,
+    /// Drivers have them since 11.8; else the name of one that is missing.
+    attributed: Result<Attributed, &'static str>,
+    /// Every driver has it.
+    elapsed: Option<ElapsedTime>,
+    /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
+    wait_value: Option<StreamValue>,
+    /// Likewise.
+    write_value: Option<StreamValue>,
+}
+
+impl std::ops::Deref for Api {
+    type Target = Functions;
+
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Api {
+    /// The driver of this process: looked for, checked and initialised at the first call.
+    ///
+    /// # Errors
+    /// There is none, it is too old, or it does not initialise. It stays so until the process ends.
+    pub(super) fn get() -> Result<&'static Self, Error> {
+        static API: OnceLock<Result<Api, Error>> = OnceLock::new();
+        API.get_or_init(Self::load).as_ref().map_err(Clone::clone)
+    }
+
+    fn load() -> Result<Self, Error> {
+        let library = probe::cuda_driver().map_err(|looked_for| ErrorKind::NoCudaDriver { looked_for })?;
+        let api = Self::find(library).map_err(|symbol| ErrorKind::CudaDriverTooOld { symbol })?;
+        // SAFETY: `cuInit` may be called at any time; it takes no flags yet.
+        unsafe { api.cuInit(0) }?;
+        Ok(api)
+    }
+
+    fn find(library: &'static Library) -> Result<Self, &'static str> {
+        Ok(Self {
+            functions: Functions::find(library)?,
+            graphs: Graphs::find(library).and_then(|graphs| Ok((graphs, KernelNodes::find(library)?))),
+            // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
+            func_load: unsafe { symbol(library, "cuFuncLoad") },
+            // SAFETY: as above.
+            func_get_param_info: unsafe { symbol(library, "cuFuncGetParamInfo") },
+            // SAFETY: as above.
+            func_get_param_count: unsafe { symbol(library, "cuFuncGetParamCount") },
+            attributed: Attributed::find(library),
+            // SAFETY: as above.
+            elapsed: unsafe { symbol(library, "cuEventElapsedTime") },
+            // SAFETY: as above.
+            wait_value: unsafe { symbol(library, "cuStreamWaitValue32_v2") },
+            // SAFETY: as above.
+            write_value: unsafe { symbol(library, "cuStreamWriteValue32_v2") },
+        })
+    }
+
+    /// The functions of graphs.
+    ///
+    /// # Errors
+    /// The driver is too old for them.
+    pub(super) fn graphs(&self) -> DriverResult<&(Graphs, KernelNodes)> {
+        self.graphs.as_ref().map_err(|symbol| {
+            let description = "the driver is too old for graphs: it lacks this function";
+            DriverError::new(without_version(symbol), NOT_FOUND, "CUDA_ERROR_NOT_FOUND", description)
+        })
+    }
+
+    /// Loads a kernel onto the device now, where the driver can be told to.
+    ///
+    /// # Safety
+    /// `function` is live and its context is current.
+    pub(super) unsafe fn load_function(&self, function: CUfunction) -> DriverResult<()> {
+        let Some(load) = self.func_load else {
+            return Ok(());
+        };
+        // SAFETY: the pointer is that of `cuFuncLoad`, and the library is never unloaded. The caller keeps the
+        // function's contract.
+        match unsafe { load(function) } {
+            0 => Ok(()),
+            code => Err(self.error("cuFuncLoad", code)),
+        }
+    }
+
+    /// The sizes of a kernel's parameters, in bytes, where the driver can tell.
+    ///
+    /// `known` is how many there are at most, for who knows. Else the driver is asked; one that does not tell says that there
+    /// are no more of them by refusing a question, which a checker such as compute-sanitizer reports.
+    ///
+    /// # Safety
+    /// `function` is live and its context is current.
+    pub(super) unsafe fn parameters(&self, function: CUfunction, known: Option<usize>) -> Option<Vec<usize>> {
+        let ask = self.func_get_param_info?;
+        // SAFETY: the caller's promise.
+        let most = known.or_else(|| unsafe { self.parameter_count(function) });
+        let mut sizes = Vec::new();
+        loop {
+            if most.is_some_and(|most| sizes.len() >= most) {
+                return Some(sizes);
+            }
+            let (mut offset, mut bytes) = (0, 0);
+            // SAFETY: the pointer is that of `cuFuncGetParamInfo`, and the library is never unloaded. Both are places for
+            // the results, and the caller keeps the function's contract.
+            match unsafe { ask(function, sizes.len(), &mut offset, &mut bytes) } {
+                0 => sizes.push(bytes),
+                INVALID_VALUE => return Some(sizes),
+                _ => return None,
+            }
+        }
+    }
+
+    /// How many parameters a kernel has, where the driver can tell.
+    ///
+    /// # Safety
+    /// As [`parameters`](Self::parameters).
+    unsafe fn parameter_count(&self, function: CUfunction) -> Option<usize> {
+        let count = self.func_get_param_count?;
+        let mut parameters = 0;
+        // SAFETY: the pointer is that of `cuFuncGetParamCount`, and the library is never unloaded. `parameters` is a place
+        // for the result, and the caller keeps the function's contract.
+        (unsafe { count(function, &mut parameters) } == 0).then_some(parameters)
+    }
+
+    /// The functions that launch with attributes.
+    ///
+    /// # Errors
+    /// The driver is too old for them; the name of one that is missing.
+    pub(super) fn attributed(&self) -> Result<&Attributed, ErrorKind> {
+        self.attributed.as_ref().map_err(|&symbol| ErrorKind::CudaDriverTooOld { symbol })
+    }
+
+    /// The milliseconds between two events with timing, half a microsecond more or less.
+    ///
+    /// # Errors
+    /// One of them is not complete or has no timing.
+    ///
+    /// # Safety
+    /// Both are live, and their context is current.
+    pub(super) unsafe fn elapsed(&self, from: CUevent, to: CUevent) -> DriverResult<f32> {
+        let mut millis = 0.0;
+        let code = self.elapsed.map_or(NOT_FOUND, |elapsed| {
+            // SAFETY: the pointer is that of `cuEventElapsedTime`, and the library is never unloaded. `millis` is a place
+            // for the result, and the caller keeps the function's contract.
+            unsafe { elapsed(&mut millis, from, to) }
+        });
+        if code == 0 { Ok(millis) } else { Err(self.error("cuEventElapsedTime", code)) }
+    }
+
+    /// Whether the driver has [`wait_value`](Self::wait_value). A device may still refuse it.
+    pub(super) fn has_wait_value(&self) -> bool {
+        self.wait_value.is_some()
+    }
+
+    /// Makes a stream wait until the word at `at` is `value` or at most 2^31 further on.
+    ///
+    /// # Errors
+    /// With [`NOT_SUPPORTED`] where the driver or the device cannot do it.
+    ///
+    /// # Safety
+    /// The stream is live, its context current, and the word is mapped memory until the stream has gone on.
+    pub(super) unsafe fn wait_value(
+        &self,
+        stream: CUstream,
+        at: CUdeviceptr,
+        value: u32,
+    ) -> DriverResult<()> {
+        let greater_or_equal = sys::CUstreamWaitValue_flags_enum::CU_STREAM_WAIT_VALUE_GEQ as c_uint;
+        // SAFETY: the pointer is that of `cuStreamWaitValue32_v2`. The caller keeps the function's contract.
+        unsafe { self.value("cuStreamWaitValue32", self.wait_value, stream, (at, value), greater_or_equal) }
+    }
+
+    /// Whether the driver has [`write_value`](Self::write_value). A device may still refuse it.
+    pub(super) fn has_write_value(&self) -> bool {
+        self.write_value.is_some()
+    }
+
+    /// Makes a stream write `value` to the word at `at`, after everything that it has written before.
+    ///
+    /// # Errors
+    /// With [`NOT_SUPPORTED`] where the driver or the device cannot do it.
+    ///
+    /// # Safety
+    /// The stream is live, its context current, and the word is mapped memory until the stream has gone on.
+    pub(super) unsafe fn write_value(
+        &self,
+        stream: CUstream,
+        at: CUdeviceptr,
+        value: u32,
+    ) -> DriverResult<()> {
+        let with_a_fence = sys::CUstreamWriteValue_flags_enum::CU_STREAM_WRITE_VALUE_DEFAULT as c_uint;
+        // SAFETY: the pointer is that of `cuStreamWriteValue32_v2`. The caller keeps the function's contract.
+        unsafe { self.value("cuStreamWriteValue32", self.write_value, stream, (at, value), with_a_fence) }
+    }
+
+    /// # Safety
+    /// `call` is a function of the library's, which is never unloaded, and its contract is kept.
+    unsafe fn value(
+        &self,
+        name: &'static str,
+        call: Option<StreamValue>,
+        stream: CUstream,
+        (at, value): (CUdeviceptr, u32),
+        flags: c_uint,
+    ) -> DriverResult<()> {
+        // SAFETY: the caller's promise.
+        let code = call.map_or(NOT_SUPPORTED, |call| unsafe { call(stream, at, value, flags) });
+        if code == 0 { Ok(()) } else { Err(self.error(name, code)) }
+    }
+}
+
+impl Functions {
+    #[cold]
+    pub(super) fn error(&self, function: &'static str, code: u32) -> DriverError {
+        error(function, code)
+    }
+}
+
+/// A function's name as CUDA's manual and headers have it: the suffix tells versions of the binary interface apart.
+fn without_version(function: &'static str) -> &'static str {
+    function.strip_suffix("_v2").unwrap_or(function)
+}
+
+#[cold]
+pub(super) fn error(function: &'static str, code: u32) -> DriverError {
+    let unknown = "the driver has no description of this code";
+    DriverError::new(
+        without_version(function),
+        code,
+        text("cuGetErrorName", code).unwrap_or(Cow::Borrowed("CUDA_ERROR_UNKNOWN")),
+        text("cuGetErrorString", code).unwrap_or(Cow::Borrowed(unknown)),
+    )
+}
+
+/// What `cuGetErrorName` or `cuGetErrorString` says of a code. They are looked up at need: a table would report their
+/// own errors through them.
+fn text(function: &str, code: u32) -> Option<Cow<'static, str>> {
+    type Describe = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
+    let library = probe::cuda_driver().ok()?;
+    // SAFETY: the type is that of cudarc's binding, but for the codes, enums there and their integer here.
+    let describe = unsafe { symbol::<Describe>(library, function) }?;
+    let mut text = ptr::null();
+    // SAFETY: the function takes any code, and `text` is a place for its result.
+    let outcome = unsafe { describe(code, &mut text) };
+    if outcome != 0 || text.is_null() {
+        return None;
+    }
+    // SAFETY: on success the text is a NUL-terminated string of the driver's, which is never unloaded.
+    Some(unsafe { CStr::from_ptr(text) }.to_string_lossy())
+}

@@ -1,0 +1,93 @@
+//! A GPU's context: most often the primary one, which CUDA's runtime, cudarc and other libraries share.
+
+use std::any::Any;
+use std::ptr;
+
+use cudarc::driver::sys::{CUcontext, CUdevice};
+
+use super::api::Api;
+use crate::base::unwind::contain;
+use crate::driver::DriverResult;
+
+/// What keeps another library's context.
+pub(crate) type Keep = Box<dyn Any + Send + Sync>;
+
+/// Holds a reference to the primary context, released on drop, or what keeps another one.
+pub(crate) struct Context {
+    api: &'static Api,
+    device: CUdevice,
+    /// A `CUcontext`, as a number because threads share it.
+    handle: usize,
+    /// If it is not the primary one.
+    lent: Option<Keep>,
+}
+
+impl Context {
+    pub(super) fn retain(api: &'static Api, device: CUdevice) -> DriverResult<Self> {
+        let mut handle: CUcontext = ptr::null_mut();
+        // SAFETY: `device` came from `cuDeviceGet`, and `handle` is a place for the result.
+        unsafe { api.cuDevicePrimaryCtxRetain(&mut handle, device) }?;
+        Ok(Self { api, device, handle: handle.expose_provenance(), lent: None })
+    }
+
+    /// Another library's context, as long as `keep` is there. If it is the primary one of its GPU, that.
+    ///
+    /// # Safety
+    /// It is a context, and stays one as long as `keep` is not dropped.
+    pub(super) unsafe fn lent(api: &'static Api, context: CUcontext, keep: Keep) -> DriverResult<Self> {
+        let mut device = 0;
+        // SAFETY: the caller's promise; `device` is a place for the result.
+        unsafe {
+            api.cuCtxSetCurrent(context)?;
+            api.cuCtxGetDevice(&mut device)?;
+        }
+        let primary = Self::retain(api, device)?;
+        if primary.handle() == context {
+            return Ok(primary);
+        }
+        Ok(Self { api, device, handle: context.expose_provenance(), lent: Some(keep) })
+    }
+
+    /// Whether it is its GPU's primary one.
+    pub(super) fn is_primary(&self) -> bool {
+        self.lent.is_none()
+    }
+
+    pub(super) fn device(&self) -> CUdevice {
+        self.device
+    }
+
+    /// Where it is, which tells it from others.
+    pub(crate) fn address(&self) -> usize {
+        self.handle
+    }
+
+    /// The context itself, for the calls that ask for it.
+    pub(super) fn handle(&self) -> CUcontext {
+        ptr::with_exposed_provenance_mut(self.handle)
+    }
+
+    /// Makes this context current on the calling thread and gives the functions that work in it.
+    ///
+    /// Which context is current is thread state that other libraries change too, so it cannot be remembered: it is
+    /// set before every call. Where it is set already this writes a thread-local variable of the driver's, tens of
+    /// nanoseconds against the microsecond of the call that follows. The context stays current afterwards, as with
+    /// `cudaSetDevice`.
+    #[inline]
+    pub(super) fn enter(&self) -> DriverResult<&'static Api> {
+        // SAFETY: the context is live, since `self` holds a reference to it.
+        unsafe { self.api.cuCtxSetCurrent(self.handle()) }?;
+        Ok(self.api)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if let Some(keep) = self.lent.take() {
+            return contain(|| drop(keep));
+        }
+        // An error is of no use to anyone here: the context is lost already, or the process is ending.
+        // SAFETY: `retain` took the reference that this gives back.
+        let _ = unsafe { self.api.cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}

@@ -1,0 +1,612 @@
+//! [`Cuda`]: what a GPU does for the rest of the crate.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, Range};
+use std::ptr::{self, NonNull};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::{self, CUevent, CUstream};
+
+use super::api::{self, Api};
+use super::context::Context;
+use super::ends::Ends;
+use super::fill::fill;
+use super::freed::Freed;
+use super::host::HostFunctions;
+use super::launch::{self, too_old};
+use super::module::Modules;
+use super::{graph, info, pinned, rows};
+use crate::base::error::{ErrorKind, Result};
+use crate::base::host_copy::numa::{self, Node};
+use crate::base::kernel::{Grid, KernelInfo};
+use crate::driver::recording::Recording;
+use crate::driver::{
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
+    RawGraph, RawLaunch, RawModule, RawStream, Rows, Tag,
+};
+
+/// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
+pub(crate) const LEGACY_STREAM: u64 = 1;
+/// `CU_STREAM_PER_THREAD`: the calling thread's own.
+pub(crate) const PER_THREAD_STREAM: u64 = 2;
+
+/// Of memory that is registered: for every GPU, and to be reached by kernels.
+const REGISTERED: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+
+/// A GPU.
+pub(crate) struct Cuda {
+    opened: ManuallyDrop<Opened>,
+    info: Info,
+    /// `THALWEG_SYNC`: wait after each operation, so that an asynchronous fault is reported by the one that caused it.
+    synchronous: bool,
+    freed: Freed,
+    made: Instant,
+    node: Option<Node>,
+}
+
+/// The resources that a device releases when its last handle is dropped.
+pub(crate) struct Opened {
+    // Fields are dropped in this order: modules live in the context.
+    modules: Modules,
+    host: HostFunctions,
+    ends: Ends,
+    context: Context,
+}
+
+impl Opened {
+    /// Makes the context current, other than for a job: another thread's call may have the driver to itself
+    /// until the device has nothing to do, and the job's stream waits for the job.
+    #[inline]
+    fn enter(&self) -> DriverResult<&'static Api> {
+        HostFunctions::may_call("cuCtxSetCurrent")?;
+        self.context.enter()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // The modules, which are dropped next, need the current context as well. Without it they end with the
+        // context.
+        let api = self.enter().ok();
+        self.host.close(api);
+        self.ends.close(api);
+    }
+}
+
+impl Deref for Cuda {
+    type Target = Opened;
+
+    #[inline]
+    fn deref(&self) -> &Opened {
+        &self.opened
+    }
+}
+
+impl Cuda {
+    /// The GPU of this index, with its primary context.
+    pub(super) fn new(index: usize) -> Result<Self> {
+        let count = super::device_count()?;
+        if index >= count {
+            return Err(ErrorKind::NoSuchDevice { index, count }.into());
+        }
+        let api = Api::get()?;
+        let mut device = 0;
+        // SAFETY: `device` is a place for the result. The cast is exact: the driver counts devices in a C `int`.
+        unsafe { api.cuDeviceGet(&mut device, index as i32) }?;
+        Self::with(Context::retain(api, device)?)
+    }
+
+    /// The GPU of a context.
+    pub(super) fn with(context: Context) -> Result<Self> {
+        let index = usize::try_from(context.device()).unwrap_or(0);
+        let info = info::query(&context, index)?;
+        let node = info::pci_address(&context).and_then(|address| Node::of_device(&address));
+        let synchronous =
+            std::env::var_os("THALWEG_SYNC").is_some_and(|value| !value.is_empty() && value != "0");
+        let (modules, host, ends) = (Modules::new(), HostFunctions::new(), Ends::new());
+        Ok(Self {
+            opened: ManuallyDrop::new(Opened { modules, host, ends, context }),
+            info,
+            synchronous,
+            freed: Freed::default(),
+            made: Instant::now(),
+            node,
+        })
+    }
+
+    fn allocate_host(&self, bytes: usize, write_combined: bool) -> DriverResult<NonNull<u8>> {
+        // As an address, which threads may hand on.
+        let allocated = numa::near(self.node.as_ref(), || {
+            Ok(pinned::allocate(self.enter()?, bytes.max(1), write_combined)?.as_ptr().expose_provenance())
+        });
+        let memory = NonNull::new(ptr::with_exposed_provenance_mut(allocated?));
+        Ok(memory.expect("it was not null before"))
+    }
+
+    fn new_stream(&self, flags: sys::CUstream_flags_enum, priority: i32) -> DriverResult<RawStream> {
+        let api = self.enter()?;
+        let (least, greatest) = self.info.priorities;
+        // The greatest priority is the lowest number. Not `clamp`, which panics if a driver had them swapped.
+        let priority = priority.max(greatest).min(least);
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is a place for the result, and the context is current.
+        unsafe { api.cuStreamCreateWithPriority(&mut stream, flags as u32, priority) }?;
+        Ok(RawStream(stream.expose_provenance() as u64))
+    }
+
+    fn new_event(&self, flags: sys::CUevent_flags_enum) -> DriverResult<RawEvent> {
+        let api = self.enter()?;
+        let mut event = ptr::null_mut();
+        // SAFETY: `event` is a place for the result, and the context is current.
+        unsafe { api.cuEventCreate(&mut event, flags as u32) }?;
+        Ok(RawEvent(event.expose_provenance() as u64))
+    }
+
+    /// What follows each enqueued operation: nothing, unless `THALWEG_SYNC` asks to wait for it.
+    ///
+    /// # Safety
+    /// `stream` is live and of this device.
+    #[inline]
+    unsafe fn enqueued(&self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        if !self.synchronous {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.synchronize_stream(stream) }.map_err(|mut error| {
+            // Everything before it was waited for too: this operation is at fault, not the wait.
+            error.call = call;
+            error.tag = Some((tag.operation, tag.chunk));
+            error
+        })
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // SAFETY: it is taken here only, and nothing looks at it afterwards.
+        let opened = unsafe { ManuallyDrop::take(&mut self.opened) };
+        if HostFunctions::may_call("cuDevicePrimaryCtxRelease").is_ok() {
+            return drop(opened);
+        }
+        // This thread runs a function of a stream, where the driver may not be called, so another thread
+        // releases the resources. If no thread can be started, they are leaked.
+        let opened = ManuallyDrop::new(opened);
+        let release = move || drop(ManuallyDrop::into_inner(opened));
+        let _ = thread::Builder::new().name("thalweg release".to_owned()).spawn(release);
+    }
+}
+
+impl fmt::Debug for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cuda")
+            .field("device", &self.context.device())
+            .field("info", &self.info)
+            .field("synchronous", &self.synchronous)
+            .finish_non_exhaustive()
+    }
+}
+
+// Handles travel through the crate as numbers, since threads share them.
+
+pub(super) fn stream_handle(stream: RawStream) -> CUstream {
+    ptr::with_exposed_provenance_mut(stream.0 as usize)
+}
+
+fn event_handle(event: RawEvent) -> CUevent {
+    ptr::with_exposed_provenance_mut(event.0 as usize)
+}
+
+impl Driver for Cuda {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn identity(&self) -> Option<String> {
+        HostFunctions::may_call("cuDeviceGetUuid").ok()?;
+        info::identity(&self.context, &self.info).ok()
+    }
+
+    fn node(&self) -> Option<&Node> {
+        self.node.as_ref()
+    }
+
+    fn may_wait(&self) -> DriverResult<()> {
+        HostFunctions::may_call("cuStreamSynchronize")
+    }
+
+    fn make_current(&self) -> DriverResult<()> {
+        self.enter().map(drop)
+    }
+
+    fn free_memory(&self) -> DriverResult<u64> {
+        let api = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are places for the results, and the context is current.
+        unsafe { api.cuMemGetInfo_v2(&mut free, &mut total) }?;
+        Ok(free as u64)
+    }
+
+    fn allocate(&self, bytes: usize) -> DriverResult<DevicePtr> {
+        let api = self.enter()?;
+        let mut ptr = 0;
+        // SAFETY: `ptr` is a place for the result, and the context is current.
+        unsafe { api.cuMemAlloc_v2(&mut ptr, bytes.max(1)) }?;
+        Ok(DevicePtr(ptr))
+    }
+
+    unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
+        let api = self.enter()?;
+        // How far it goes is the driver's to know; device memory is freed seldom.
+        self.freed.note(0..u64::MAX);
+        // SAFETY: the caller promises that `allocate` made it and that nothing uses it; the context is current.
+        unsafe { api.cuMemFree_v2(ptr.0) }
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_host(bytes, false)
+    }
+
+    fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_host(bytes, true)
+    }
+
+    unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the memory is there, says the caller, and stays until it is unregistered; the context is current.
+        unsafe { api.cuMemHostRegister_v2(ptr.as_ptr().cast(), bytes, REGISTERED) }?;
+        let same = pinned::has_same_address(api, ptr);
+        if same.is_err() {
+            // SAFETY: it was just registered, and nothing uses it.
+            let _ = unsafe { api.cuMemHostUnregister(ptr.as_ptr().cast()) };
+        }
+        same
+    }
+
+    unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        let api = self.enter()?;
+        // How far it goes is the driver's to know.
+        self.freed.note(0..u64::MAX);
+        // SAFETY: the caller promises that it is registered and that nothing uses it.
+        unsafe { api.cuMemHostUnregister(ptr.as_ptr().cast()) }
+    }
+
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let api = self.enter()?;
+        let start = ptr.addr().get() as u64;
+        self.freed.note(start..start + bytes.max(1) as u64);
+        // SAFETY: the caller promises that `allocate_pinned` made it and that nothing uses it.
+        unsafe { api.cuMemFreeHost(ptr.as_ptr().cast()) }
+    }
+
+    fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        self.new_stream(sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING, priority)
+    }
+
+    fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        self.new_stream(sys::CUstream_flags_enum::CU_STREAM_DEFAULT, priority)
+    }
+
+    fn per_thread_stream(&self) -> DriverResult<RawStream> {
+        Ok(RawStream(PER_THREAD_STREAM))
+    }
+
+    fn null_stream(&self) -> DriverResult<RawStream> {
+        Ok(RawStream(LEGACY_STREAM))
+    }
+
+    unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
+        let api = self.enter()?;
+        self.host.forget_stream(stream);
+        // SAFETY: the caller promises that the stream is live.
+        unsafe { api.cuStreamDestroy_v2(stream_handle(stream)) }
+    }
+
+    unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        let outcome = unsafe { api.cuStreamSynchronize(stream_handle(stream)) };
+        self.host.waited(Some(stream), &outcome);
+        outcome
+    }
+
+    fn synchronize_device(&self) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the context is current.
+        let outcome = unsafe { api.cuCtxSynchronize() };
+        self.host.waited(None, &outcome);
+        outcome
+    }
+
+    unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        match unsafe { api.cuStreamQuery(stream_handle(stream)) } {
+            Err(error) if error.code == api::NOT_READY => Ok(false),
+            outcome => {
+                self.host.waited(Some(stream), &outcome);
+                outcome.map(|()| true)
+            }
+        }
+    }
+
+    unsafe fn synchronize_soon(&self, stream: RawStream) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live.
+        let outcome = unsafe { self.ends.synchronize(api, stream_handle(stream)) };
+        self.host.waited(Some(stream), &outcome);
+        outcome
+    }
+
+    fn create_event(&self) -> DriverResult<RawEvent> {
+        self.new_event(sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn create_timing_event(&self) -> DriverResult<RawEvent> {
+        self.new_event(sys::CUevent_flags_enum::CU_EVENT_DEFAULT)
+    }
+
+    unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live.
+        let millis = unsafe { api.elapsed(event_handle(from), event_handle(to)) }?;
+        Ok(f64::from(millis) * 1e6)
+    }
+
+    unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the event is live.
+        unsafe { api.cuEventDestroy_v2(event_handle(event)) }
+    }
+
+    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live and of this device.
+        unsafe {
+            api.cuEventRecord(event_handle(event), stream_handle(stream))?;
+            self.enqueued("cuEventRecord", stream, tag)
+        }
+    }
+
+    unsafe fn wait(&self, stream: RawStream, event: RawEvent, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live and of this device; there are no flags.
+        unsafe {
+            api.cuStreamWaitEvent(stream_handle(stream), event_handle(event), 0)?;
+            self.enqueued("cuStreamWaitEvent", stream, tag)
+        }
+    }
+
+    unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the event is live.
+        let outcome = unsafe { api.cuEventSynchronize(event_handle(event)) };
+        self.host.waited(None, &outcome);
+        outcome
+    }
+
+    unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the event is live.
+        match unsafe { api.cuEventQuery(event_handle(event)) } {
+            Err(error) if error.code == api::NOT_READY => Ok(false),
+            outcome => {
+                self.host.waited(None, &outcome);
+                outcome.map(|()| true)
+            }
+        }
+    }
+
+    unsafe fn copy_to_device(
+        &self,
+        to: DevicePtr,
+        from: *const u8,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that both ranges stay allocated until the copy has
+        // completed.
+        unsafe {
+            api.cuMemcpyHtoDAsync_v2(to.0, from.cast(), bytes, stream_handle(stream))?;
+            self.enqueued("cuMemcpyHtoDAsync", stream, tag)
+        }
+    }
+
+    unsafe fn copy_to_host(
+        &self,
+        to: *mut u8,
+        from: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that both ranges stay allocated, and the host's
+        // untouched, until the copy has completed.
+        unsafe {
+            api.cuMemcpyDtoHAsync_v2(to.cast(), from.0, bytes, stream_handle(stream))?;
+            self.enqueued("cuMemcpyDtoHAsync", stream, tag)
+        }
+    }
+
+    unsafe fn copy_on_device(
+        &self,
+        to: DevicePtr,
+        from: DevicePtr,
+        bytes: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that both ranges, which do not overlap, stay
+        // allocated until the copy has completed.
+        unsafe {
+            api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream_handle(stream))?;
+            self.enqueued("cuMemcpyDtoDAsync", stream, tag)
+        }
+    }
+
+    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        let copy = rows::copy(rows);
+        // SAFETY: the caller promises that the stream is live and that both sides stay allocated, and the host's untouched where
+        // it is written, until the copy has completed.
+        unsafe {
+            api.cuMemcpy2DAsync_v2(&copy, stream_handle(stream))?;
+            self.enqueued("cuMemcpy2DAsync", stream, tag)
+        }
+    }
+
+    unsafe fn fill(
+        &self,
+        to: DevicePtr,
+        pattern: &[u8],
+        count: usize,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        if pattern.is_empty() || count == 0 {
+            return Ok(());
+        }
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live and that the range stays allocated until it is filled; it
+        // is aligned to 256 bytes.
+        unsafe {
+            fill(api, to.0, pattern, count, stream_handle(stream))?;
+            self.enqueued("cuMemsetAsync", stream, tag)
+        }
+    }
+
+    fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded> {
+        HostFunctions::may_call("cuModuleLoadDataEx")?;
+        self.modules.load(&self.context, &self.info, kernel)
+    }
+
+    unsafe fn unload(&self, module: &RawModule) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the module is live and that nothing launched from it is under way.
+        unsafe { api.cuModuleUnload(ptr::with_exposed_provenance_mut(module.handle as usize)) }
+    }
+
+    fn largest_cluster(&self, function: &RawFunction, launch: Grid) -> DriverResult<u32> {
+        let attributed = self.enter()?.attributed().map_err(too_old)?;
+        // SAFETY: `load` made the function, which is live as long as its module; the context is current.
+        unsafe { attributed.largest_cluster(function, launch) }
+    }
+
+    fn resident_blocks(&self, function: &RawFunction, launch: Grid) -> DriverResult<u64> {
+        let api = self.enter()?;
+        // SAFETY: as above.
+        unsafe { launch::resident_blocks(api, function, launch, self.info.multiprocessors) }
+    }
+
+    fn note_gone(&self, memory: Range<u64>) {
+        self.freed.note(memory);
+    }
+
+    fn frees(&self) -> u64 {
+        self.freed.count()
+    }
+
+    fn freed_since(&self, frees: u64) -> Option<Vec<Range<u64>>> {
+        self.freed.since(frees)
+    }
+
+    fn is_synchronous(&self) -> bool {
+        self.synchronous
+    }
+
+    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+        let api = self.enter()?;
+        // SAFETY: the context is current, and the recording's handles are live, says the caller.
+        unsafe { graph::build(api, self.context.handle(), nodes) }
+    }
+
+    unsafe fn update_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        changed: &[u32],
+    ) -> DriverResult<bool> {
+        let api = self.enter()?;
+        // SAFETY: as in `build_graph`; the graph is live and has the recording's topology.
+        unsafe { graph::update(api, self.context.handle(), graph, nodes, changed) }
+    }
+
+    unsafe fn launch_graph(
+        &self,
+        graph: &RawGraph,
+        _nodes: &Recording,
+        _bodies: Vec<HostBody>,
+        stream: RawStream,
+        _tag: Tag,
+    ) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that both are live and that all that the graph uses stays allocated until it has
+        // run.
+        unsafe { graph::launch(api, graph, stream_handle(stream)) }
+    }
+
+    unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the graph is live and not under way.
+        unsafe { graph::destroy(api, graph) }
+    }
+
+    unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the function came from `load`, that the stream is live, that the parameters
+        // match the kernel's, and that what they point to on the device stays allocated until it has run.
+        unsafe {
+            let call = launch::enqueue(api, launch, stream_handle(stream))?;
+            self.enqueued(call, stream, tag)
+        }
+    }
+
+    unsafe fn host(
+        &self,
+        job: HostJob,
+        _accesses: &[Access],
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live; the context is current.
+        unsafe {
+            self.host.run(api, stream, job)?;
+            self.enqueued("cuLaunchHostFunc", stream, tag)
+        }
+    }
+
+    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let api = self.enter()?;
+        // SAFETY: the caller promises that the stream is live; the context is current.
+        unsafe {
+            self.host.signal(api, stream, signal)?;
+            self.enqueued("cuLaunchHostFunc", stream, tag)
+        }
+    }
+
+    fn clock(&self) -> Duration {
+        self.made.elapsed()
+    }
+
+    fn host_copied(&self, _bytes: usize) {
+        // Real time has passed by itself.
+    }
+}

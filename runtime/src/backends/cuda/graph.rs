@@ -1,0 +1,304 @@
+//! Graphs of explicit nodes.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
+
+use super::api::Api;
+use super::fill::{self, Word};
+use super::launch::{function_handle, has_attributes, too_old};
+use crate::driver::recording::{Kernel, Node, Recording, Work};
+use crate::driver::{DevicePtr, DriverResult, RawGraph};
+
+/// `CUDA_ERROR_INVALID_VALUE`
+const INVALID_VALUE: u32 = 1;
+/// `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE`
+const UPDATE_FAILURE: u32 = 910;
+
+fn graph_handle(graph: &RawGraph) -> CUgraph {
+    ptr::with_exposed_provenance_mut(graph.graph as usize)
+}
+
+fn executable_handle(graph: &RawGraph) -> CUgraphExec {
+    ptr::with_exposed_provenance_mut(graph.executable as usize)
+}
+
+/// A graph that is destroyed unless it becomes a [`RawGraph`].
+struct Building<'a> {
+    api: &'a Api,
+    graph: CUgraph,
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        if let Ok((graphs, _)) = self.api.graphs() {
+            // SAFETY: the graph is live, and destroyed here only.
+            let _ = unsafe { graphs.cuGraphDestroy(self.graph) };
+        }
+    }
+}
+
+/// Makes a graph of the nodes, ready to be launched.
+///
+/// # Safety
+/// The context is current, and the kernels are live functions of it that have the parameters recorded.
+pub(super) unsafe fn build(api: &Api, context: CUcontext, nodes: &Recording) -> DriverResult<RawGraph> {
+    let (graphs, _) = api.graphs()?;
+    let mut graph = ptr::null_mut();
+    // SAFETY: `graph` is a place for the result; there are no flags.
+    unsafe { graphs.cuGraphCreate(&mut graph, 0)? };
+    let building = Building { api, graph };
+    let mut handles: Vec<CUgraphNode> = Vec::with_capacity(nodes.len());
+    let mut after = Vec::new();
+    for node in nodes.nodes() {
+        after.clear();
+        after.extend(nodes.after(node).iter().map(|&before| handles[before as usize]));
+        // SAFETY: the graph and the nodes before are live; the rest is the caller's promise.
+        let added = unsafe { add(api, context, graph, &after, nodes, node) };
+        handles.push(added.map_err(|mut error| {
+            error.tag = Some((node.tag.operation, node.tag.chunk));
+            error
+        })?);
+    }
+    let mut executable = ptr::null_mut();
+    // SAFETY: `executable` is a place for the result, and the graph is live; there are no flags.
+    unsafe { graphs.cuGraphInstantiateWithFlags(&mut executable, graph, 0)? };
+    // It goes with the executable one, whose nodes are known by this one's.
+    std::mem::forget(building);
+    Ok(RawGraph {
+        graph: graph.expose_provenance() as u64,
+        executable: executable.expose_provenance() as u64,
+        nodes: handles.into_iter().map(|node| node.expose_provenance() as u64).collect(),
+    })
+}
+
+/// # Safety
+/// As [`build`]; the graph is live, and so are the nodes of `after`, which are its own.
+unsafe fn add(
+    api: &Api,
+    context: CUcontext,
+    graph: CUgraph,
+    after: &[CUgraphNode],
+    nodes: &Recording,
+    node: &Node,
+) -> DriverResult<CUgraphNode> {
+    let (graphs, kernels) = api.graphs()?;
+    let (first, count) = (after.as_ptr(), after.len());
+    let mut handle = ptr::null_mut();
+    if let Some(params) = copied(node.work) {
+        // SAFETY: `handle` is a place for the result, the driver reads `after` and `params` before it returns, and the
+        // addresses are used by a launch only.
+        unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, &params, context)? };
+        return Ok(handle);
+    }
+    match node.work {
+        Work::Launch { kernel } => {
+            let kernel = nodes.kernel(kernel);
+            let mut values = nodes.param_pointers(kernel);
+            let params = launched(kernel, &mut values);
+            // SAFETY: as above; the values are the kernel's parameters, which the driver copies before it returns.
+            unsafe { kernels.add(&mut handle, graph, after, &params)? };
+            if has_attributes(&kernel.function) {
+                // SAFETY: the node was just made, of this function.
+                unsafe { api.attributed().map_err(too_old)?.set_on_node(handle, &kernel.function)? };
+            }
+        }
+        Work::Fill { to, pattern, count: places } => {
+            let memsets = memsets(to, nodes.pattern(pattern), places);
+            let mut words = Vec::with_capacity(memsets.len());
+            for params in &memsets {
+                // SAFETY: as above.
+                unsafe { graphs.cuGraphAddMemsetNode(&mut handle, graph, first, count, params, context)? };
+                words.push(handle);
+            }
+            if words.len() != 1 {
+                // SAFETY: as above; what comes after the fill comes after all of its words.
+                unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, words.as_ptr(), words.len())? };
+            }
+        }
+        // SAFETY: as above.
+        _ => unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, first, count)? },
+    }
+    Ok(handle)
+}
+
+/// Gives nodes of a graph what they do in `nodes`. `false` if the driver cannot, after which some have changed.
+///
+/// # Safety
+/// As [`build`]; the graph is live and was built from a recording of the same topology.
+pub(super) unsafe fn update(
+    api: &Api,
+    context: CUcontext,
+    graph: &RawGraph,
+    nodes: &Recording,
+    changed: &[u32],
+) -> DriverResult<bool> {
+    for &index in changed {
+        let node = &nodes.nodes()[index as usize];
+        let handle = ptr::with_exposed_provenance_mut(graph.nodes[index as usize] as usize);
+        // SAFETY: the caller's promise.
+        match unsafe { set(api, context, graph, handle, nodes, node) } {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            // What can be changed has got more with each release; what cannot is built anew, and if it is wrong in
+            // itself, that says so.
+            Err(error) if matches!(error.code, INVALID_VALUE | UPDATE_FAILURE) => return Ok(false),
+            Err(mut error) => {
+                error.tag = Some((node.tag.operation, node.tag.chunk));
+                return Err(error);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// # Safety
+/// As [`update`]; the node is the graph's.
+unsafe fn set(
+    api: &Api,
+    context: CUcontext,
+    graph: &RawGraph,
+    handle: CUgraphNode,
+    nodes: &Recording,
+    node: &Node,
+) -> DriverResult<bool> {
+    let (graphs, kernels) = api.graphs()?;
+    let executable = executable_handle(graph);
+    if let Some(params) = copied(node.work) {
+        // SAFETY: both handles are live, and the driver reads `params` before it returns. Launches that are under way
+        // are not affected.
+        unsafe { graphs.cuGraphExecMemcpyNodeSetParams(executable, handle, &params, context)? };
+        return Ok(true);
+    }
+    match node.work {
+        Work::Launch { kernel } => {
+            let kernel = nodes.kernel(kernel);
+            let mut values = nodes.param_pointers(kernel);
+            let params = launched(kernel, &mut values);
+            // Its attributes stay: `Recording::can_replace` has seen that they are the same.
+            // SAFETY: as above.
+            unsafe { kernels.set(executable, handle, &params)? };
+        }
+        Work::Fill { to, pattern, count } => {
+            let memsets = memsets(to, nodes.pattern(pattern), count);
+            // One of several words is in two dimensions, which cannot be changed.
+            let [params] = &memsets[..] else { return Ok(false) };
+            // SAFETY: as above.
+            unsafe { graphs.cuGraphExecMemsetNodeSetParams(executable, handle, params, context)? };
+        }
+        _ => {}
+    }
+    Ok(true)
+}
+
+/// # Safety
+/// The graph and the stream are live, and what the graph accesses stays allocated until it has run.
+pub(super) unsafe fn launch(api: &Api, graph: &RawGraph, stream: CUstream) -> DriverResult<()> {
+    let (graphs, _) = api.graphs()?;
+    // SAFETY: the caller's promise.
+    unsafe { graphs.cuGraphLaunch(executable_handle(graph), stream) }
+}
+
+/// # Safety
+/// The graph is live, and no launch of it is under way.
+pub(super) unsafe fn destroy(api: &Api, graph: &RawGraph) -> DriverResult<()> {
+    let (graphs, _) = api.graphs()?;
+    // SAFETY: the caller's promise.
+    let executable = unsafe { graphs.cuGraphExecDestroy(executable_handle(graph)) };
+    // SAFETY: the caller's promise.
+    let described = unsafe { graphs.cuGraphDestroy(graph_handle(graph)) };
+    executable.and(described)
+}
+
+/// One side of a copy.
+enum End {
+    Host(*mut c_void),
+    Device(DevicePtr),
+}
+
+/// A copy as a row of bytes, if it is one.
+fn copied(work: Work) -> Option<sys::CUDA_MEMCPY3D> {
+    let host = |address| End::Host(ptr::with_exposed_provenance_mut(address));
+    let (to, from, bytes) = match work {
+        Work::CopyToDevice { to, from, bytes } => (End::Device(to), host(from), bytes),
+        Work::CopyToHost { to, from, bytes } => (host(to), End::Device(from), bytes),
+        Work::CopyOnDevice { to, from, bytes } => (End::Device(to), End::Device(from), bytes),
+        _ => return None,
+    };
+    let parts = |end| match end {
+        End::Host(ptr) => (CUmemorytype::CU_MEMORYTYPE_HOST, ptr, 0),
+        End::Device(DevicePtr(address)) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, ptr::null_mut(), address),
+    };
+    let ((from_type, from_host, from_device), (to_type, to_host, to_device)) = (parts(from), parts(to));
+    Some(sys::CUDA_MEMCPY3D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcZ: 0,
+        srcLOD: 0,
+        srcMemoryType: from_type,
+        srcHost: from_host,
+        srcDevice: from_device,
+        srcArray: ptr::null_mut(),
+        reserved0: ptr::null_mut(),
+        // Of one row there is no next, however long it is; a pitch may be no more than 2 GiB.
+        srcPitch: 0,
+        srcHeight: 0,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstZ: 0,
+        dstLOD: 0,
+        dstMemoryType: to_type,
+        dstHost: to_host,
+        dstDevice: to_device,
+        dstArray: ptr::null_mut(),
+        reserved1: ptr::null_mut(),
+        dstPitch: 0,
+        dstHeight: 0,
+        WidthInBytes: bytes,
+        Height: 1,
+        Depth: 1,
+    })
+}
+
+/// A fill's memsets: as those of [`fill::fill`].
+fn memsets(to: DevicePtr, pattern: &[u8], count: usize) -> Vec<sys::CUDA_MEMSET_NODE_PARAMS> {
+    let (words, repeated) = fill::distinct(pattern);
+    let memset = |to: u64, word: Word, [pitch, width, height]: [usize; 3]| sys::CUDA_MEMSET_NODE_PARAMS {
+        dst: to,
+        pitch,
+        value: word.value(),
+        elementSize: word.bytes() as u32,
+        width,
+        height,
+    };
+    if let [word] = words[..] {
+        return vec![memset(to.0, word, [0, count * repeated, 1])];
+    }
+    let place = |(index, word): (usize, Word)| {
+        memset(to.offset(index * word.bytes()).0, word, [pattern.len(), 1, count])
+    };
+    words.into_iter().enumerate().map(place).collect()
+}
+
+/// A launch whose parameters are where `values` point to.
+fn launched(kernel: &Kernel, values: &mut [*mut c_void]) -> sys::CUDA_KERNEL_NODE_PARAMS {
+    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (kernel.grid, kernel.block);
+    sys::CUDA_KERNEL_NODE_PARAMS {
+        func: function_handle(kernel.function),
+        gridDimX: grid_x,
+        gridDimY: grid_y,
+        gridDimZ: grid_z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: kernel.shared,
+        kernelParams: values.as_mut_ptr(),
+        extra: ptr::null_mut(),
+        // The function is loaded: it is no `CUkernel` that a context would have to be given for.
+        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+        kern: ptr::null_mut(),
+        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
+        ctx: ptr::null_mut(),
+    }
+}

@@ -1,0 +1,151 @@
+//! What the driver is to call, and may never call.
+//!
+//! A function handed to `cuLaunchHostFunc` is called once, or, after an error in the context, not at all, and the driver
+//! does not say which. So it gets no pointer that it would own: it gets a number, under which the work is found here as
+//! long as it is wanted. Whoever takes it out, the driver's thread or its owner, is the one who drops it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::base::unwind::contain;
+use crate::driver::HostJob;
+
+/// Where one device's callbacks stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Owner(usize);
+
+/// The number of one callback, never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ticket(usize);
+
+struct Pending {
+    owner: Owner,
+    work: HostJob,
+}
+
+struct Registry {
+    numbers: usize,
+    pending: BTreeMap<Ticket, Pending>,
+}
+
+/// One for the process: a driver that calls late finds it whatever has become of the device.
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { numbers: 0, pending: BTreeMap::new() });
+
+fn registry() -> MutexGuard<'static, Registry> {
+    // No work runs, and none is dropped, under the lock.
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registry {
+    fn number(&mut self) -> usize {
+        self.numbers += 1;
+        self.numbers
+    }
+}
+
+impl Owner {
+    pub(super) fn new() -> Self {
+        Self(registry().number())
+    }
+
+    /// Keeps work until its callback comes.
+    pub(super) fn expect(self, work: HostJob) -> Ticket {
+        let mut registry = registry();
+        let ticket = Ticket(registry.number());
+        registry.pending.insert(ticket, Pending { owner: self, work });
+        ticket
+    }
+
+    /// Drops everything whose callback has not come: it will not, or nobody cares any more.
+    pub(super) fn forget_all(self) {
+        let mut registry = registry();
+        let mine = |pending: &Pending| pending.owner == self;
+        let tickets: Vec<_> =
+            registry.pending.iter().filter(|(_, pending)| mine(pending)).map(|(&ticket, _)| ticket).collect();
+        let dropped: Vec<_> = tickets.iter().filter_map(|ticket| registry.pending.remove(ticket)).collect();
+        drop(registry);
+        dropped.into_iter().for_each(|pending| contain(|| drop(pending)));
+    }
+}
+
+impl Ticket {
+    /// The argument of [`called`].
+    pub(super) fn argument(self) -> *mut c_void {
+        ptr::without_provenance_mut(self.0)
+    }
+
+    /// Takes the work back, unless the callback has come.
+    pub(super) fn take(self) -> Option<HostJob> {
+        registry().pending.remove(&self).map(|pending| pending.work)
+    }
+}
+
+/// What the driver calls.
+pub(super) unsafe extern "C" fn called(argument: *mut c_void) {
+    if let Some(work) = Ticket(argument.addr()).take() {
+        contain(work);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn call(ticket: Ticket) {
+        // SAFETY: the function takes any number.
+        unsafe { called(ticket.argument()) };
+    }
+
+    /// Work that counts its calls, and by its strong count tells whether it is there.
+    fn counting(calls: &Arc<AtomicUsize>) -> HostJob {
+        let calls = Arc::clone(calls);
+        Box::new(move || {
+            calls.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    #[test]
+    fn work_is_done_once_or_dropped_once() {
+        let (owner, calls) = (Owner::new(), Arc::new(AtomicUsize::new(0)));
+        let [first, second, third] = [(); 3].map(|()| owner.expect(counting(&calls)));
+        call(first);
+        call(first);
+        assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls)), (1, 3));
+        drop(second.take().expect("it was not called"));
+        call(second);
+        assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls)), (1, 2));
+        owner.forget_all();
+        call(third);
+        assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls)), (1, 1));
+    }
+
+    #[test]
+    fn owners_keep_apart() {
+        let (mine, other, calls) = (Owner::new(), Owner::new(), Arc::new(AtomicUsize::new(0)));
+        let (_, kept) = (mine.expect(counting(&calls)), other.expect(counting(&calls)));
+        mine.forget_all();
+        assert_eq!(Arc::strong_count(&calls), 2);
+        call(kept);
+        assert_eq!((calls.load(Ordering::Relaxed), Arc::strong_count(&calls)), (1, 1));
+    }
+
+    #[test]
+    fn no_panic_reaches_the_driver() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("in a destructor");
+            }
+        }
+        let owner = Owner::new();
+        call(owner.expect(Box::new(|| panic!("in the work"))));
+        let bomb = Bomb;
+        owner.expect(Box::new(move || drop(bomb)));
+        owner.forget_all();
+    }
+}

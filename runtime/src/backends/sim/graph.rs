@@ -1,0 +1,171 @@
+//! Graphs: the operations of a launch as commands of streams that only they are on.
+//!
+//! A graph's nodes are cut into chains, in each of which a node comes directly after the one before it. A chain is a
+//! stream of its own, but for the first, which is the launch's; events order the chains. So the commands have exactly the
+//! graph's order, for the race checker too: a chain adds none, because its nodes are ordered anyway, and a node is on
+//! the launch's stream only if it is that stream's next command or comes after it.
+//!
+//! The launches of a stream use the same chains, one after another. That adds no order either: all of a
+//! launch comes before what is enqueued on its stream afterwards, the next launch there included. With chains
+//! of their own for each launch, what is known of each command would grow with their number.
+
+use std::sync::Arc;
+
+use super::fault;
+use super::machine::Machine;
+use super::memory::Span;
+use super::queue::Work;
+use crate::base::error::DriverError;
+use crate::driver::{DriverResult, RawGraph, RawStream, Tag};
+
+/// One node, ready to be enqueued.
+pub(super) struct Planned<'a> {
+    pub tag: Tag,
+    /// Indices of the nodes it comes directly after, all lower than its own.
+    pub after: &'a [u32],
+    /// The call that would have enqueued it on a stream.
+    pub call: &'static str,
+    pub spans: Vec<Span>,
+    /// `None` for a node that does nothing.
+    pub work: Option<Work>,
+}
+
+impl Machine {
+    /// Whether the graph is there and has so many nodes.
+    pub fn check_graph(&self, call: &'static str, graph: &RawGraph, nodes: usize) -> DriverResult<()> {
+        let found = self.graphs.get(graph.graph).filter(|&&built| built == nodes);
+        found.map(drop).ok_or_else(|| fault::invalid_handle(call, "graph"))
+    }
+
+    /// Checks everything that [`launch_graph`](Self::launch_graph) relies on.
+    pub fn check_nodes(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        nodes: &[Planned<'_>],
+    ) -> DriverResult<()> {
+        self.stream(call, stream)?;
+        for node in nodes {
+            let refused = |error: DriverError| error.about(node.tag);
+            self.check(node.call, stream, &node.spans).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Changes what the nodes do as faults have it. A node that is refused has the graph refused.
+    pub fn tamper_with_nodes(&mut self, nodes: &mut [Planned<'_>]) -> DriverResult<()> {
+        for node in nodes {
+            let Some(mut work) = node.work.take() else { continue };
+            let tampered = self.tamper(node.call, node.tag, &mut work);
+            if let Ok(false) = tampered {
+                self.skipped.push(work.action);
+            } else {
+                // To be enqueued, or dropped with the others.
+                node.work = Some(work);
+            }
+            tampered?;
+        }
+        Ok(())
+    }
+
+    /// Enqueues a graph's nodes, which [`check_nodes`](Self::check_nodes) has let pass.
+    pub fn launch_graph(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        nodes: &mut [Planned<'_>],
+    ) -> DriverResult<()> {
+        self.host += self.model.graph_launch;
+        self.wait_as_legacy(call, stream, tag)?;
+        let chains = Chains::new(nodes);
+        let mut streams = vec![stream];
+        if chains.count > 1 {
+            let begun = self.record_now(call, stream, tag, 0.0)?;
+            for chain in self.chains(call, stream, chains.count - 1)? {
+                self.begin_chain(call, chain, &begun, tag)?;
+                streams.push(chain);
+            }
+        }
+        let mut records = vec![None; nodes.len()];
+        for (index, node) in nodes.iter_mut().enumerate() {
+            let stream = streams[chains.of[index]];
+            for &before in node.after {
+                if let Some(record) = &records[before as usize]
+                    && chains.of[before as usize] != chains.of[index]
+                {
+                    let record = Arc::clone(record);
+                    self.wait_for(node.call, stream, &record, node.tag, 0.0)?;
+                }
+            }
+            if let Some(work) = node.work.take() {
+                self.enqueue_at(node.call, stream, node.tag, &node.spans, work, 0.0)?;
+            }
+            if chains.recorded[index] {
+                records[index] = Some(self.record_now(node.call, stream, node.tag, 0.0)?);
+            }
+        }
+        for last in chains.last.iter().skip(1) {
+            if let Some(record) = &records[*last] {
+                let record = Arc::clone(record);
+                self.wait_for(call, stream, &record, tag, 0.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// This many chains for a launch on a stream: those of earlier launches, and new ones.
+    fn chains(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        count: usize,
+    ) -> DriverResult<Vec<RawStream>> {
+        let state = self.stream(call, stream)?;
+        let (priority, known) = (state.priority, state.chains.len());
+        for _ in known..count {
+            let chain = self.create_stream(priority);
+            self.stream(call, stream)?.chains.push(chain);
+        }
+        Ok(self.stream(call, stream)?.chains[..count].to_vec())
+    }
+}
+
+/// Which chain each node is on.
+struct Chains {
+    of: Vec<usize>,
+    /// The last node of each chain.
+    last: Vec<usize>,
+    /// Whether another chain comes after this node.
+    recorded: Vec<bool>,
+    count: usize,
+}
+
+impl Chains {
+    fn new(nodes: &[Planned<'_>]) -> Self {
+        let mut chains =
+            Self { of: Vec::new(), last: Vec::new(), recorded: vec![false; nodes.len()], count: 0 };
+        for (index, node) in nodes.iter().enumerate() {
+            let before = || node.after.iter().map(|&before| before as usize);
+            let continued = before().map(|before| chains.of[before]).find(|&chain| {
+                let last = chains.last[chain];
+                before().any(|before| before == last)
+            });
+            let chain = continued.unwrap_or_else(|| {
+                chains.last.push(index);
+                chains.last.len() - 1
+            });
+            chains.last[chain] = index;
+            chains.of.push(chain);
+            for before in before().filter(|&before| chains.of[before] != chain) {
+                chains.recorded[before] = true;
+            }
+        }
+        // What is enqueued after the graph comes after every chain.
+        for &last in chains.last.iter().skip(1) {
+            chains.recorded[last] = true;
+        }
+        chains.count = chains.last.len();
+        chains
+    }
+}

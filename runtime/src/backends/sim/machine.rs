@@ -1,0 +1,487 @@
+//! [`Machine`]: everything a simulated device knows, and what changes it.
+
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+use super::adversary::{Carried, Random};
+use super::fault::{self, Failure};
+use super::handles::Handles;
+use super::history::Accessor;
+use super::inject::Faults;
+use super::memory::{Memory, Span};
+use super::model::{Model, Nanos};
+use super::order::{Clock, Order};
+use super::queue::{Action, Command, Engine, Record, Step, Stream, Work};
+use super::spec::Spec;
+use super::timed::Active;
+use crate::base::error::DriverError;
+use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
+
+/// The order in which enqueued work is carried out.
+#[derive(Debug)]
+pub(super) enum Schedule {
+    /// As the model says.
+    Timed,
+    /// Any order that streams and events allow.
+    Adversarial(Random),
+}
+
+/// What one step has done.
+pub(super) enum Progress {
+    /// This is to be carried out, and then given to [`Machine::finish`].
+    Run(Job),
+    /// Something else has changed.
+    Moved,
+    /// There is nothing to do.
+    Stuck,
+}
+
+/// Work whose time has come.
+pub(super) struct Job {
+    pub stream: u64,
+    pub tag: Tag,
+    pub action: Action,
+    /// Its command's place among all of the device.
+    pub sequence: u64,
+    pub enqueued_at: Nanos,
+    /// When an engine took it up.
+    pub started: Nanos,
+    /// What comes before it, of a function on the host.
+    pub before: Option<Clock>,
+}
+
+/// A stream that waits for the null stream, and that for it.
+#[derive(Debug, Clone, Copy)]
+struct Blocking {
+    stream: RawStream,
+    /// Commands of the null stream that it has waited for.
+    seen: u64,
+    /// Commands of it that the null stream has waited for.
+    seen_by_null: u64,
+}
+
+/// The state of a simulated device.
+pub(super) struct Machine {
+    pub model: Model,
+    pub schedule: Schedule,
+    pub memory: Memory,
+    pub order: Order,
+    pub streams: Handles<Stream>,
+    /// Each event with its latest record.
+    pub events: Handles<Option<Arc<Record>>>,
+    /// Each graph with the number of its nodes.
+    pub graphs: Handles<usize>,
+    /// The null stream, once it was asked for.
+    null: Option<RawStream>,
+    /// Those that it waits for and that wait for it: each with how far the two have waited for each other.
+    blocking: Vec<Blocking>,
+    /// The default streams of threads.
+    per_thread: Vec<(ThreadId, RawStream)>,
+    /// What the engines are at.
+    pub active: Vec<Active>,
+    /// How far the device has been simulated.
+    pub now: Nanos,
+    /// How far it may be.
+    pub until: Nanos,
+    /// The host's time.
+    pub host: Nanos,
+    /// Work that will not be carried out, to be dropped where no lock is held.
+    pub skipped: Vec<Action>,
+    /// What goes wrong on purpose.
+    pub faults: Faults,
+    /// In which order work was carried out.
+    pub carried: Carried,
+    /// A thread is carrying out a job without the lock.
+    pub executing: bool,
+    /// Threads that wait for it.
+    pub waiting: usize,
+    /// That of the command enqueued last.
+    pub sequence: u64,
+}
+
+impl Machine {
+    pub fn new(spec: &Spec) -> Self {
+        let mut faults = Faults::default();
+        for fault in &spec.faults {
+            faults.add(*fault);
+        }
+        Self {
+            model: Model::new(&spec.model),
+            schedule: spec.adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
+            memory: Memory::new(spec.model.memory, spec.model.pinned_memory),
+            order: Order::default(),
+            streams: Handles::default(),
+            events: Handles::default(),
+            graphs: Handles::default(),
+            null: None,
+            blocking: Vec::new(),
+            per_thread: Vec::new(),
+            active: Vec::new(),
+            now: 0.0,
+            until: Nanos::INFINITY,
+            host: 0.0,
+            skipped: Vec::new(),
+            faults,
+            carried: Carried::default(),
+            executing: false,
+            waiting: 0,
+            sequence: 0,
+        }
+    }
+
+    pub fn create_stream(&mut self, priority: i32) -> RawStream {
+        let lane = self.order.open();
+        RawStream(self.streams.insert(Stream::new(priority, lane)))
+    }
+
+    pub fn null_stream(&mut self) -> RawStream {
+        if let Some(stream) = self.null {
+            return stream;
+        }
+        let stream = self.create_stream(0);
+        self.null = Some(stream);
+        stream
+    }
+
+    /// The stream and the null stream wait for each other.
+    pub fn block(&mut self, stream: RawStream) {
+        self.null_stream();
+        self.blocking.push(Blocking { stream, seen: 0, seen_by_null: 0 });
+    }
+
+    pub fn per_thread_stream(&mut self, thread: ThreadId) -> RawStream {
+        if let Some((_, stream)) = self.per_thread.iter().find(|(of, _)| *of == thread) {
+            return *stream;
+        }
+        let stream = self.create_stream(0);
+        self.block(stream);
+        self.per_thread.push((thread, stream));
+        stream
+    }
+
+    /// What comes before work on a stream without a word: for the null stream what is on blocking streams, for these what is on
+    /// the null stream.
+    pub fn wait_as_legacy(&mut self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let Some(null) = self.null.filter(|_| !self.blocking.is_empty()) else { return Ok(()) };
+        let enqueued =
+            |machine: &Self, of: RawStream| machine.streams.get(of.0).map_or(0, |state| state.enqueued);
+        for index in 0..self.blocking.len() {
+            let Blocking { stream: other, seen, seen_by_null } = self.blocking[index];
+            let (after, before, known) = match stream {
+                _ if stream == null => (null, other, seen_by_null),
+                _ if stream == other => (other, null, seen),
+                _ => continue,
+            };
+            let now = enqueued(self, before);
+            if now <= known {
+                continue;
+            }
+            let record = self.record_now(call, before, tag, 0.0)?;
+            self.wait_for(call, after, &record, tag, 0.0)?;
+            // The record just made is nothing to wait for.
+            let now = enqueued(self, before);
+            let known = &mut self.blocking[index];
+            if stream == null {
+                known.seen_by_null = now;
+            } else {
+                known.seen = now;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
+        if self.null == Some(stream) {
+            return Err(fault::invalid_handle(call, "stream"));
+        }
+        let state = self.stream(call, stream)?;
+        state.destroyed = true;
+        let (lane, chains) = (state.lane, std::mem::take(&mut state.chains));
+        for chain in chains {
+            self.destroy_stream(call, chain)?;
+        }
+        self.blocking.retain(|blocking| blocking.stream != stream);
+        self.per_thread.retain(|(_, of_thread)| *of_thread != stream);
+        self.order.close(lane);
+        self.remove_if_over(stream.0);
+        Ok(())
+    }
+
+    /// Whether copies of a pinned allocation go elsewhere now. The adversary sees to it that the CPU's part is tested too.
+    pub fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
+        matches!(self.schedule, Schedule::Timed) && self.memory.redirect(pinned, to)
+    }
+
+    /// A stream that the caller may still use.
+    pub fn stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<&mut Stream> {
+        let found = self.streams.get_mut(stream.0).filter(|stream| !stream.destroyed);
+        found.ok_or_else(|| fault::invalid_handle(call, "stream"))
+    }
+
+    /// The latest record of an event.
+    pub fn latest(&self, call: &'static str, event: RawEvent) -> DriverResult<Option<Arc<Record>>> {
+        self.events.get(event.0).cloned().ok_or_else(|| fault::invalid_handle(call, "event"))
+    }
+
+    /// Checks everything that [`enqueue_work`](Self::enqueue_work) relies on.
+    pub fn check(&mut self, call: &'static str, stream: RawStream, spans: &[Span]) -> DriverResult<()> {
+        self.stream(call, stream)?;
+        spans.iter().try_for_each(|&span| self.memory.check(call, span))
+    }
+
+    /// Enqueues work that [`check`](Self::check) has let pass. If it races with earlier work, it will fail in place of
+    /// being carried out.
+    pub fn enqueue_work(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        spans: &[Span],
+        mut work: Work,
+    ) -> DriverResult<()> {
+        let cost = match &work.action {
+            Action::Body(_) => self.model.launch_call,
+            Action::Copy { .. } | Action::Host(_) => self.model.host_call,
+        };
+        // Whatever becomes of it, the streams wait for each other.
+        self.wait_as_legacy(call, stream, tag)?;
+        let tampered = self.tamper(call, tag, &mut work);
+        if !matches!(tampered, Ok(true)) {
+            self.host += cost;
+            self.skipped.push(work.action);
+            return tampered.map(drop);
+        }
+        self.enqueue_at(call, stream, tag, spans, work, cost)
+    }
+
+    /// As [`enqueue_work`](Self::enqueue_work), for as much of the host's time.
+    pub fn enqueue_at(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        spans: &[Span],
+        mut work: Work,
+        cost: Nanos,
+    ) -> DriverResult<()> {
+        self.wait_as_legacy(call, stream, tag)?;
+        let lane = self.stream(call, stream)?.lane;
+        let accessor = Accessor { moment: self.order.enqueue(lane), tag };
+        for &span in spans {
+            if let Some(conflict) = self.memory.access(&self.order, span, accessor) {
+                let error = fault::race(tag, span.write, conflict.earlier, conflict.earlier_writes);
+                work.fault.get_or_insert_with(|| Box::new(error));
+            }
+        }
+        // A callback by hand may enqueue and free whatever it knows to be over.
+        if matches!(work.action, Action::Host(_)) && tag.is_by_hand() {
+            work.before = Some(self.order.record(lane));
+        }
+        if work.engine == Engine::Compute {
+            work.bytes = work.bytes.max(self.over_the_link(spans));
+        }
+        self.push(call, stream, tag, Step::Work(work), cost)
+    }
+
+    /// The bytes of device memory that a kernel gets through in the time that its accesses to the host's memory take.
+    fn over_the_link(&self, spans: &[Span]) -> f64 {
+        let of_host = |span: &&Span| span.place.is_none() && self.memory.is_pinned(span.start);
+        let bytes = |write: bool| {
+            let spans = spans.iter().filter(of_host).filter(|span| span.write == write);
+            spans.map(|span| span.bytes as f64).sum::<f64>()
+        };
+        self.model.both_ways(bytes(false), bytes(true)) * self.model.memory_rate
+    }
+
+    pub fn record(
+        &mut self,
+        call: &'static str,
+        event: RawEvent,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        self.latest(call, event)?;
+        if !self.begin(call, Some(tag), 0)? {
+            self.host += self.model.event_call;
+            return Ok(());
+        }
+        if self.null != Some(stream) {
+            self.wait_as_legacy(call, stream, tag)?;
+        }
+        let record = self.record_now(call, stream, tag, self.model.event_call)?;
+        let latest = self.events.get_mut(event.0).ok_or_else(|| fault::invalid_handle(call, "event"))?;
+        *latest = Some(record);
+        Ok(())
+    }
+
+    /// A record of everything enqueued on a stream so far.
+    pub fn record_now(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        cost: Nanos,
+    ) -> DriverResult<Arc<Record>> {
+        let lane = self.stream(call, stream)?.lane;
+        let clock = self.order.record(lane);
+        let record = Arc::new(Record { stream: stream.0, clock, outcome: Default::default() });
+        self.push(call, stream, tag, Step::Record(Arc::clone(&record)), cost)?;
+        Ok(record)
+    }
+
+    pub fn wait(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        event: RawEvent,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        self.stream(call, stream)?;
+        if !self.begin(call, Some(tag), 0)? {
+            self.host += self.model.event_call;
+            return Ok(());
+        }
+        let Some(record) = self.latest(call, event)? else {
+            self.host += self.model.event_call;
+            return Ok(());
+        };
+        self.wait_for(call, stream, &record, tag, self.model.event_call)
+    }
+
+    /// What is enqueued on a stream from now on comes after a record.
+    pub fn wait_for(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        record: &Arc<Record>,
+        tag: Tag,
+        cost: Nanos,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, stream)?.lane;
+        self.order.wait(lane, &record.clock);
+        // A failure that the host has been told of is over; the stream that failed works again, and so does its event.
+        let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
+        if failure.is_some_and(|failure| failure.pending().is_ok()) {
+            self.host += cost;
+            return Ok(());
+        }
+        self.push(call, stream, tag, Step::Wait(Arc::clone(record)), cost)
+    }
+
+    /// Begins a graph's chain anew. Commands that are enqueued on it from now on come after the record, and
+    /// so after all earlier commands on the chain, which come before the record.
+    pub fn begin_chain(
+        &mut self,
+        call: &'static str,
+        chain: RawStream,
+        record: &Arc<Record>,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let lane = self.stream(call, chain)?.lane;
+        self.order.wait(lane, &record.clock);
+        self.push(call, chain, tag, Step::Begin(Arc::clone(record)), 0.0)
+    }
+
+    /// Enqueues a command, which takes so much of the host's time.
+    fn push(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+        step: Step,
+        cost: Nanos,
+    ) -> DriverResult<()> {
+        self.host += cost;
+        self.sequence += 1;
+        let command = Command { step, tag, sequence: self.sequence, enqueued_at: self.host };
+        let stream = self.stream(call, stream)?;
+        stream.queue.push_back(command);
+        stream.enqueued += 1;
+        Ok(())
+    }
+
+    /// Changes whenever work is carried out.
+    pub fn carried_out(&self) -> u64 {
+        self.carried.0
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_idle(&self) -> bool {
+        self.streams.iter().all(|(_, stream)| stream.completed == stream.enqueued)
+    }
+
+    /// Takes the simulation one step further.
+    pub fn step(&mut self) -> Progress {
+        let horizon = match self.schedule {
+            Schedule::Timed => self.now,
+            Schedule::Adversarial(_) => Nanos::INFINITY,
+        };
+        if self.settle(horizon) {
+            return Progress::Moved;
+        }
+        let progress = match self.schedule {
+            Schedule::Timed => self.step_timed(),
+            Schedule::Adversarial(_) => self.step_adversarial(),
+        };
+        if let Progress::Run(job) = &progress {
+            self.carried.note(job);
+        }
+        progress
+    }
+
+    /// Completes what needs no engine and may happen up to `horizon`.
+    fn settle(&mut self, horizon: Nanos) -> bool {
+        let mut settled = false;
+        let mut over = Vec::new();
+        for (handle, stream) in self.streams.iter_mut() {
+            let latency = self.model.event_latency;
+            while stream.settle_head(handle, self.now, horizon, latency, &mut self.skipped) {
+                settled = true;
+            }
+            if let Some(failure) = stream.failure.as_ref().filter(|failure| failure.error.lost) {
+                self.faults.lose(&failure.error);
+            }
+            if stream.is_over() {
+                over.push(handle);
+            }
+        }
+        for stream in over {
+            self.streams.remove(stream);
+        }
+        settled
+    }
+
+    /// The job of `stream` has been carried out.
+    pub fn finish(&mut self, stream: u64, result: DriverResult<()>) {
+        let now = self.now;
+        if let Some(state) = self.streams.get_mut(stream) {
+            state.busy = false;
+            state.complete(now);
+            if let Err(error) = result {
+                state.fail(error);
+            }
+        }
+        self.remove_if_over(stream);
+    }
+
+    /// The host has waited until `at` for everything in `clock`.
+    pub fn host_waited(&mut self, at: Nanos, clock: &Clock) {
+        self.host = self.host.max(at);
+        self.order.host_waited(clock);
+        if self.order.all_quiet() {
+            self.memory.forget_accesses();
+        }
+    }
+
+    /// What went wrong in a stream, which works again from now on.
+    pub fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
+        let failure = self.streams.get_mut(stream.0)?.failure.take()?;
+        Some(Failure::report(&failure))
+    }
+
+    fn remove_if_over(&mut self, stream: u64) {
+        if self.streams.get(stream).is_some_and(Stream::is_over) {
+            self.streams.remove(stream);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! How many blocks fit a device, from the limits of its compute capability: registers, which no host body has, aside.
+
+use crate::base::kernel::volume;
+use crate::driver::Info;
+
+/// The first compute capability whose blocks may wait for each other.
+pub(super) const COOPERATIVE: (u32, u32) = (6, 0);
+
+/// Blocks of a cluster, where clusters larger than the portable 8 were asked for.
+///
+/// Source: the CUDA programming guide's table of compute capabilities.
+pub(super) fn largest_cluster(compute_capability: (u32, u32)) -> u32 {
+    match compute_capability.0 {
+        ..9 => 0,
+        9..=11 => 16,
+        _ => 8,
+    }
+}
+
+/// Blocks that are on the device at once, if nothing else is.
+pub(super) fn resident_blocks(info: &Info, block: [u32; 3], shared: u32) -> u64 {
+    let (threads, blocks, reserved) = per_multiprocessor(info.compute_capability);
+    // Warps are allocated whole.
+    let by_threads = threads / volume(block).max(1).next_multiple_of(32);
+    let room = u64::from(info.max_shared) + reserved;
+    let by_shared = room.checked_div(u64::from(shared) + reserved).unwrap_or(blocks);
+    blocks.min(by_threads).min(by_shared) * u64::from(info.multiprocessors)
+}
+
+/// The threads and blocks that a multiprocessor holds, and the bytes of shared memory that each block takes for CUDA
+/// itself.
+///
+/// Source: the CUDA programming guide's table of compute capabilities.
+fn per_multiprocessor(compute_capability: (u32, u32)) -> (u64, u64, u64) {
+    match compute_capability {
+        (..=6, _) | (7, 0..5) => (2048, 32, 0),
+        (7, _) => (1024, 16, 0),
+        (8, 0) => (2048, 32, 1024),
+        (8, 9) => (1536, 24, 1024),
+        (8, _) => (1536, 16, 1024),
+        (9..=11, _) => (2048, 32, 1024),
+        _ => (1536, 24, 1024),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backends::sim::{Sim, Spec};
+    use crate::driver::Driver;
+
+    #[test]
+    fn blocks_are_limited_by_threads_shared_memory_and_their_number() {
+        let resident = |spec: Spec, threads, shared| {
+            let sim = Sim::new(spec);
+            resident_blocks(sim.info(), [threads, 1, 1], shared) / u64::from(sim.info().multiprocessors)
+        };
+        assert_eq!(resident(Spec::h200(), 1024, 0), 2);
+        assert_eq!(resident(Spec::h200(), 33, 0), 32);
+        assert_eq!(resident(Spec::h200(), 65, 0), 21);
+        assert_eq!(resident(Spec::h200(), 256, 227 << 10), 1);
+        assert_eq!(resident(Spec::h200(), 256, 113 << 10), 2);
+        assert_eq!(resident(Spec::t4(), 256, 32 << 10), 2);
+        assert_eq!(resident(Spec::t4(), 32, 0), 16);
+        assert_eq!(resident(Spec::rtx4090(), 1024, 0), 1);
+    }
+}

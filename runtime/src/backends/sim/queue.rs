@@ -1,0 +1,214 @@
+//! Streams, events and the commands that wait in streams.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use super::fault::Failure;
+use super::model::Nanos;
+use super::order::{Clock, Lane};
+use crate::base::error::DriverError;
+use crate::driver::{HostBody, HostJob, RawStream, Tag};
+
+/// What carries work out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    CopyToDevice,
+    CopyToHost,
+    Compute,
+    /// The thread that host functions run on.
+    Host,
+    /// The threads that copy between pageable and pinned memory, in a [`Forecast`](super::forecast::Forecast).
+    Staging,
+}
+
+/// What work does to memory.
+pub(super) enum Action {
+    /// Addresses in this process; the ranges were checked and do not overlap.
+    Copy {
+        to: usize,
+        from: usize,
+        bytes: usize,
+    },
+    Body(HostBody),
+    /// A host function, which cannot fail.
+    Host(HostJob),
+}
+
+/// A copy, a launch or a host function.
+pub(super) struct Work {
+    pub engine: Engine,
+    pub latency: Nanos,
+    /// What goes through the engine after the latency.
+    pub bytes: f64,
+    /// Of the engine, how much the work can use at most: a kernel of few blocks leaves multiprocessors idle.
+    pub share: f64,
+    pub action: Action,
+    /// Why it must not be carried out.
+    pub fault: Option<Box<DriverError>>,
+    /// What comes before it, of a function on the host, which knows that it is over.
+    pub before: Option<Clock>,
+}
+
+pub(super) enum Step {
+    Record(Arc<Record>),
+    Wait(Arc<Record>),
+    /// The same for a graph's chain that begins anew: earlier failures on it are forgotten.
+    Begin(Arc<Record>),
+    Work(Work),
+}
+
+pub(super) struct Command {
+    pub step: Step,
+    pub tag: Tag,
+    /// Its place among all commands of the device.
+    pub sequence: u64,
+    pub enqueued_at: Nanos,
+}
+
+/// One recording of an event.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// Handle of the stream it was recorded on.
+    pub stream: u64,
+    /// What comes before it.
+    pub clock: Clock,
+    /// Set once it is complete.
+    pub outcome: OnceLock<Outcome>,
+}
+
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub at: Nanos,
+    /// What had gone wrong in its stream.
+    pub failure: Option<Arc<Failure>>,
+}
+
+pub(super) struct Stream {
+    pub priority: i32,
+    pub lane: Lane,
+    pub queue: VecDeque<Command>,
+    /// An engine is carrying out a command that was taken from the queue.
+    pub busy: bool,
+    /// Commands so far.
+    pub enqueued: u64,
+    pub completed: u64,
+    /// When the last of the completed ones was.
+    pub completed_at: Nanos,
+    /// What went wrong and has not been reported. Work is skipped until it is.
+    pub failure: Option<Arc<Failure>>,
+    pub destroyed: bool,
+    /// Streams of the graphs that are launched on it, one for each of a graph's chains but the first.
+    pub chains: Vec<RawStream>,
+}
+
+impl Stream {
+    pub fn new(priority: i32, lane: Lane) -> Self {
+        Self {
+            priority,
+            lane,
+            queue: VecDeque::new(),
+            busy: false,
+            enqueued: 0,
+            completed: 0,
+            completed_at: 0.0,
+            failure: None,
+            destroyed: false,
+            chains: Vec::new(),
+        }
+    }
+
+    /// Destroyed and empty.
+    pub fn is_over(&self) -> bool {
+        self.destroyed && !self.busy && self.queue.is_empty()
+    }
+
+    /// The work that may start now.
+    pub fn ready(&self, now: Nanos) -> Option<(&Command, &Work)> {
+        let head = self.queue.front().filter(|head| !self.busy && head.enqueued_at <= now)?;
+        match &head.step {
+            Step::Work(work) => Some((head, work)),
+            Step::Record(_) | Step::Wait(_) | Step::Begin(_) => None,
+        }
+    }
+
+    /// The next moment after `now` when the first command of the queue may go on by itself.
+    pub fn timer(&self, handle: u64, now: Nanos, event_latency: Nanos) -> Option<Nanos> {
+        let head = self.queue.front().filter(|_| !self.busy)?;
+        if head.enqueued_at > now {
+            return Some(head.enqueued_at);
+        }
+        match &head.step {
+            Step::Wait(record) | Step::Begin(record) => {
+                due(record, handle, event_latency).filter(|&due| due > now)
+            }
+            Step::Record(_) | Step::Work(_) => None,
+        }
+    }
+
+    /// Completes the first command of the queue if that needs no engine: a record, a wait that is over, or work to be
+    /// skipped, which goes to `skipped`. `horizon` is the time up to which things may happen.
+    pub fn settle_head(
+        &mut self,
+        handle: u64,
+        now: Nanos,
+        horizon: Nanos,
+        event_latency: Nanos,
+        skipped: &mut Vec<Action>,
+    ) -> bool {
+        let Some(head) = self.queue.front_mut().filter(|head| !self.busy && head.enqueued_at <= horizon)
+        else {
+            return false;
+        };
+        match &mut head.step {
+            Step::Record(record) => {
+                // A record is in one queue once, so nothing has set the outcome yet.
+                let _ = record.outcome.set(Outcome { at: now, failure: self.failure.clone() });
+            }
+            Step::Wait(record) | Step::Begin(record) => {
+                if due(record, handle, event_latency).is_none_or(|due| due > horizon) {
+                    return false;
+                }
+                let failed = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
+                let failed = failed.map(|failure| failure.error.clone());
+                if matches!(head.step, Step::Begin(_)) {
+                    self.failure = None;
+                }
+                // The failure reaches everything that comes after the event.
+                if let Some(error) = failed {
+                    self.fail(error);
+                }
+            }
+            Step::Work(work) => {
+                if let Some(error) = work.fault.take() {
+                    self.fail(*error);
+                } else if self.failure.is_none() {
+                    return false;
+                }
+            }
+        }
+        if let Some(Command { step: Step::Work(work), .. }) = self.queue.pop_front() {
+            skipped.push(work.action);
+        }
+        self.complete(now);
+        true
+    }
+
+    /// A command is complete.
+    pub fn complete(&mut self, now: Nanos) {
+        self.completed += 1;
+        self.completed_at = now;
+    }
+
+    /// Skips work from now on. The first error is the one to report.
+    pub fn fail(&mut self, error: DriverError) {
+        if self.failure.is_none() {
+            self.failure = Some(Arc::new(Failure::new(error)));
+        }
+    }
+}
+
+/// When a stream may go on that waits for `record`, if that is known yet. Within one stream an event costs nothing.
+fn due(record: &Record, waiting: u64, event_latency: Nanos) -> Option<Nanos> {
+    let outcome = record.outcome.get()?;
+    Some(if record.stream == waiting { outcome.at } else { outcome.at + event_latency })
+}

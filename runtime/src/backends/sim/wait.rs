@@ -1,0 +1,203 @@
+//! Waiting on the host, which is when the simulation runs.
+
+use std::any::Any;
+use std::ptr;
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+
+use super::machine::{Job, Machine, Progress, Schedule};
+use super::model::Nanos;
+use super::queue::{Action, Record};
+use super::unwritten;
+use super::{Sim, bodies, fault};
+use crate::base::host_copy::Way;
+use crate::base::unwind::{contain, drop_payload};
+use crate::driver::{DriverResult, RawStream};
+
+impl Sim {
+    pub(super) fn wait_for_stream(&self, stream: RawStream) -> DriverResult<()> {
+        let call = "cuStreamSynchronize";
+        bodies::refuse_inside(call)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let state = machine.stream(call, stream)?;
+        let (lane, target) = (state.lane, state.enqueued);
+        let clock = machine.order.record(lane);
+        let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, |machine| {
+            match machine.streams.get(stream.0) {
+                Some(stream) if stream.completed < target => None,
+                Some(stream) => Some(stream.completed_at),
+                // Another thread has destroyed the stream, and it is empty.
+                None => Some(machine.now),
+            }
+        })?;
+        machine.host_waited(at, &clock);
+        machine.take_failure(stream).map_or(Ok(()), Err)
+    }
+
+    /// Waits for every stream. What went wrong in one, its own synchronisation reports.
+    pub(super) fn wait_for_all(&self) -> DriverResult<()> {
+        let call = "cuCtxSynchronize";
+        bodies::refuse_inside(call)?;
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let streams: Vec<_> =
+            machine.streams.iter_mut().map(|(handle, state)| (handle, state.enqueued, state.lane)).collect();
+        for (handle, target, lane) in streams {
+            let clock = machine.order.record(lane);
+            let is_over = |machine: &Machine| match machine.streams.get(handle) {
+                Some(stream) if stream.completed < target => None,
+                Some(stream) => Some(stream.completed_at),
+                None => Some(machine.now),
+            };
+            let (after, at) = self.run_until(call, machine, Nanos::INFINITY, is_over)?;
+            machine = after;
+            machine.host_waited(at, &clock);
+        }
+        Ok(())
+    }
+
+    /// Lets the host's time go on a little, and the device with it.
+    pub(super) fn go_on(&self) {
+        if bodies::refuse_inside("cuStreamQuery").is_err() {
+            return;
+        }
+        let mut machine = self.machine();
+        machine.host += machine.model.host_call;
+        let until = machine.host;
+        let adversarial = matches!(machine.schedule, Schedule::Adversarial(_));
+        let begun = machine.carried_out();
+        let is_enough = move |machine: &Machine| {
+            // In no order of time: one thing at a time.
+            let enough = if adversarial { machine.carried_out() != begun } else { machine.now >= until };
+            (enough || machine.is_idle()).then_some(machine.now)
+        };
+        // Not beyond the host's time: what the host enqueues next would begin too late. A device that is lost gets nowhere, which
+        // whoever asks is told.
+        let _ = self.run_until("cuStreamQuery", machine, until, is_enough);
+    }
+
+    pub(super) fn wait_for_record(&self, call: &'static str, record: &Arc<Record>) -> DriverResult<()> {
+        bodies::refuse_inside(call)?;
+        let machine = self.machine();
+        let complete = |_: &Machine| record.outcome.get().map(|outcome| outcome.at);
+        let (mut machine, at) = self.run_until(call, machine, Nanos::INFINITY, complete)?;
+        machine.host_waited(at, &record.clock);
+        let failure = record.outcome.get().and_then(|outcome| outcome.failure.as_ref());
+        failure.map_or(Ok(()), |failure| failure.pending())
+    }
+
+    /// Runs the simulation until `done` says when what the caller waits for was complete, and not beyond `until` in the device's time.
+    ///
+    /// Copies and host bodies are carried out without the lock, one at a time; other threads that wait meanwhile sleep.
+    fn run_until<'a>(
+        &'a self,
+        call: &'static str,
+        mut machine: MutexGuard<'a, Machine>,
+        until: Nanos,
+        done: impl Fn(&Machine) -> Option<Nanos>,
+    ) -> DriverResult<(MutexGuard<'a, Machine>, Nanos)> {
+        loop {
+            machine.faults.alive()?;
+            if let Some(at) = done(&machine) {
+                return Ok((machine, at));
+            }
+            if machine.executing {
+                machine.waiting += 1;
+                machine = self.executed.wait(machine).unwrap_or_else(PoisonError::into_inner);
+                machine.waiting -= 1;
+                continue;
+            }
+            // Set anew at each step: another thread, which has been here while this one slept, may have to go further, or less far.
+            machine.until = until;
+            match machine.step() {
+                Progress::Moved => {}
+                // Waits are for earlier records only, so this does not happen.
+                Progress::Stuck => return Err(fault::stuck(call)),
+                Progress::Run(mut job) => {
+                    let stream = job.stream;
+                    if let Action::Copy { to, from, bytes } = &mut job.action {
+                        (*to, *from) = (
+                            machine.memory.destination(*to, *bytes),
+                            machine.memory.destination(*from, *bytes),
+                        );
+                    }
+                    if let Some(before) = job.before.take() {
+                        // A function knows what is over, and so does whatever it tells.
+                        let at = job.started;
+                        machine.host_waited(at, &before);
+                    }
+                    machine.executing = true;
+                    drop(machine);
+                    let result = self.execute(job);
+                    machine = self.machine();
+                    machine.executing = false;
+                    machine.finish(stream, result);
+                    if machine.waiting > 0 {
+                        self.executed.notify_all();
+                    }
+                }
+            }
+            if !machine.skipped.is_empty() {
+                release(machine);
+                machine = self.machine();
+            }
+        }
+    }
+
+    fn execute(&self, job: Job) -> DriverResult<()> {
+        match job.action {
+            // Copies of nothing may come with any address.
+            Action::Copy { bytes: 0, .. } => Ok(()),
+            Action::Copy { to, from, bytes } => {
+                let from = ptr::with_exposed_provenance::<u8>(from);
+                let to = ptr::with_exposed_provenance_mut::<u8>(to);
+                // SAFETY: both ranges were checked to lie in live allocations of this device when the copy was
+                // enqueued, whose provenance is exposed. `Memory::remove` refuses to free them until the host has
+                // waited for the copy, so they still do. They do not overlap: two allocations differ, and
+                // `copy_on_device` refuses overlap within one. No other command is carried out meanwhile, and the
+                // caller of the copy promised not to access the host's range before it has waited. What pinned memory was
+                // redirected to was promised likewise.
+                unsafe { self.workers.copy(to, from, bytes, Way::Cached) };
+                Ok(())
+            }
+            Action::Body(body) => {
+                let found = Arc::new(OnceLock::new());
+                let noted = Arc::clone(&found);
+                let body = move || {
+                    body();
+                    if let Some(unwritten) = unwritten::take() {
+                        // Nobody else sets it.
+                        let _ = noted.set(unwritten);
+                    }
+                };
+                bodies::run(Box::new(body)).map_err(|payload| fault::panicked(job.tag, message(payload)))?;
+                found.get().map_or(Ok(()), |found| Err(fault::unwritten(job.tag, found.clone())))
+            }
+            Action::Host(function) => {
+                if let Err(payload) = bodies::run(function) {
+                    drop_payload(payload);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Gives the lock back, and drops what will not be carried out: dropping a host body drops what it has captured, which may call
+/// this device, and may panic.
+pub(super) fn release(mut machine: MutexGuard<'_, Machine>) {
+    let skipped = std::mem::take(&mut machine.skipped);
+    drop(machine);
+    skipped.into_iter().for_each(|action| contain(|| drop(action)));
+}
+
+/// What a panic says.
+fn message(payload: Box<dyn Any + Send>) -> String {
+    let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "no message".to_owned(),
+    };
+    drop_payload(payload);
+    text
+}

@@ -1,0 +1,250 @@
+//! Parts of what errors say.
+
+use std::fmt::Display;
+
+use super::DriverError;
+use crate::base::kernel::volume;
+
+/// What the device reported, on a line of its own.
+pub(super) fn cause(device: &Option<Box<DriverError>>) -> String {
+    device.as_ref().map_or(String::new(), |error| format!("\n  the device reported: {error}"))
+}
+
+/// How many of the ring's bytes are there once, however many slots it has.
+pub(super) fn of_them_shared(shared: usize) -> String {
+    if shared == 0 { String::new() } else { format!(" ({shared} of them for what is `resident` or `carry`)") }
+}
+
+/// What lets a ring fit its budget.
+pub(super) fn smaller_ring(
+    needed: usize,
+    shared: usize,
+    budget: usize,
+    (slots, chunk): (usize, usize),
+) -> String {
+    if shared > 0 && shared >= budget {
+        return format!(
+            "what is `resident` or `carry` leaves no room for slots: make the budget at least {needed} bytes"
+        );
+    }
+    let reduce = match (slots > 1, chunk > 1) {
+        (true, true) => "reduce either, or ",
+        (true, false) => "reduce the depth, or ",
+        (false, true) if slots == 1 => "reduce the chunk, or ",
+        _ => "",
+    };
+    let (slots, items) = (counted(slots, "slot"), counted(chunk, "item"));
+    format!("it has {slots} for chunks of {items}: {reduce}make the budget at least {needed} bytes")
+}
+
+/// `1 item`, `2 items`
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(n: N, what: &str) -> String {
+    format!("{n} {what}{}", if n == N::from(1) { "" } else { "s" })
+}
+
+/// Of which buffer something has so many elements.
+pub(super) fn of(buffer: &Option<&'static str>) -> String {
+    buffer.map_or(String::new(), |name| format!(", of buffer `{name}`"))
+}
+
+/// ` (n = 5, x.len() = 4)`
+pub(super) fn with(values: &[(&'static str, String)]) -> String {
+    let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
+}
+
+/// Names, a few a line.
+pub(super) fn list(names: &[String]) -> String {
+    list_of(names, 3)
+}
+
+/// Names, so many a line.
+pub(super) fn list_of(names: &[String], each: usize) -> String {
+    let lines: Vec<_> = names.chunks(each).map(|names| names.join(", ")).collect();
+    lines.join(",\n    ")
+}
+
+/// What works on a machine that has no GPU.
+pub(super) const WITHOUT_A_GPU: &str = "\n  help: `Device::open()` goes by `THALWEG_DEVICE`, which may be `sim`\n  help: `Device::simulated(Spec::default())` needs no GPU";
+
+/// Why an argument of which chunks see more than their own part cannot be streamed.
+pub(crate) const SEES_NEIGHBOURS: &str = "its chunks see items of their neighbours (`halo`)";
+/// Why an argument that chunks need whole cannot be streamed.
+pub(crate) const IS_NEEDED_WHOLE: &str = "all of it is copied to the device before the first chunk";
+
+/// What to do about an argument that cannot come piece by piece.
+pub(super) fn to_be_in_memory(reason: &str) -> &'static str {
+    match reason {
+        SEES_NEIGHBOURS | IS_NEEDED_WHOLE => {
+            "\n  help: read it into a `Vec`, or map the file: a slice of it can be passed"
+        }
+        _ => "",
+    }
+}
+
+/// What to do about an argument of another length than the others'.
+pub(super) const OWN_LENGTH: &str = "\n  help: all that is cut into chunks has as many items;\n    what every chunk needs whole is declared `resident`, or `carry` if kernels change it";
+
+/// Asks whether grid and block were meant the other way round, where they would fit so.
+pub(super) fn other_way_round(swapped: &Option<[[u32; 3]; 2]>) -> String {
+    swapped.as_ref().map_or(String::new(), |[grid, block]| {
+        let (grid, block) = (extent(grid), extent(block));
+        format!("\n  help: the grid comes first: were grid {grid} and block {block} swapped?")
+    })
+}
+
+/// `(2, 1, 1)`
+pub(super) fn extent([x, y, z]: &[u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+/// The threads of a launch.
+pub(super) fn threads(grid: &[u32; 3], block: &[u32; 3]) -> u64 {
+    volume(*grid).saturating_mul(volume(*block))
+}
+
+/// The position of the elements that were not written.
+pub(super) fn from_first_on(elements: usize, unwritten: usize, first: usize) -> String {
+    match unwritten {
+        1 => format!("element {first}"),
+        _ if first + unwritten == elements => format!("all from element {first} on"),
+        _ => format!("the first of them element {first}"),
+    }
+}
+
+/// The help for a launch that does not write all of its elements. `enough` blocks would do.
+pub(super) fn to_write_all(elements: usize, enough: Option<u32>, threads: u64, block: &[u32; 3]) -> String {
+    match enough {
+        Some(1) => "a grid of 1 block would do".to_owned(),
+        Some(blocks) if block[1..] == [1, 1] && (blocks as usize) < elements => {
+            format!("a grid of {blocks} blocks would do: `blocks({elements}, {})`", block[0])
+        }
+        Some(blocks) => format!("a grid of {blocks} blocks would do"),
+        None if threads < elements as u64 => {
+            "more threads may do, or a kernel in which each writes more elements".to_owned()
+        }
+        None => {
+            "the threads would do: look at the lengths that the kernel is told, and at its conditions.\n    \
+             A kernel that leaves elements out on purpose takes `&mut [T]` in place of `Out<[T]>`,\n    \
+             and a `fill` writes them before"
+                .to_owned()
+        }
+    }
+}
+
+/// Names that there are, by how close they are to one that is not, a few a line.
+pub(super) fn closest(names: &[&'static str], to: &str) -> String {
+    let mut names: Vec<_> = names.to_vec();
+    // Sorted by that alone: those that are as far keep their order.
+    names.sort_by_key(|name| distance(name, to));
+    let mut text = String::new();
+    let mut column = "  help: it has ".len();
+    for (index, name) in names.iter().enumerate() {
+        let name = format!("`{name}`{}", if index + 1 < names.len() { "," } else { "" });
+        let width = name.chars().count() + 1;
+        if index > 0 && column + width > LINE {
+            text.push_str("\n    ");
+            column = 4;
+        } else if index > 0 {
+            text.push(' ');
+        }
+        text.push_str(&name);
+        column += width;
+    }
+    if text.is_empty() { text } else { format!("\n  help: it has {text}") }
+}
+
+/// Columns that a line of an error takes at most, where it can be broken.
+const LINE: usize = 80;
+
+/// How many characters are inserted, left out or replaced to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, char) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (place, its) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(char != *its);
+            diagonal = row[place + 1];
+            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// What may be meant by something that is no architecture: the one with the same number.
+pub(super) fn meant(architecture: &str, supported: &[String]) -> String {
+    let number: String = architecture.chars().filter(char::is_ascii_digit).collect();
+    let known = supported.iter().find(|known| known.strip_prefix("sm_") == Some(&number));
+    known.filter(|known| *known != architecture).map_or(String::new(), |known| format!(": is it `{known}`?"))
+}
+
+/// The text on lines of its own, if there is any.
+pub(super) fn after_newline(text: &str) -> String {
+    let text = text.trim_end();
+    if text.is_empty() { String::new() } else { format!(":\n{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ErrorKind;
+    use super::counted;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(
+            [counted(0, "slot"), counted(1, "slot"), counted(2_u64, "slot")],
+            ["0 slots", "1 slot", "2 slots"]
+        );
+        let of_one = [
+            ErrorKind::ParameterSize { kernel: "k", file: "k.cu", index: 1, declared: 1, found: 4 },
+            ErrorKind::PerChunkLength { host: "s", len: 1, chunks: 1, per_chunk: 2 },
+            ErrorKind::CopyShape { from: "a", from_per_item: 1, to: "b", to_per_item: 3 },
+            ErrorKind::Rectangle { side: "source", width: 1, height: 1, pitch: 1, len: 0 },
+            ErrorKind::Address { address: 1, len: 1, element: 1 },
+        ];
+        for kind in of_one {
+            let text = kind.to_string();
+            let plurals = ["1 bytes", "1 chunks", "1 elements", "1 items", "1 rows"];
+            assert!(!plurals.iter().any(|plural| text.contains(plural)), "{text}");
+        }
+    }
+
+    /// A terminal of 100 columns shows them, and one of 80 breaks few.
+    #[test]
+    fn no_line_is_too_long() {
+        let unwritten = |enough, first| ErrorKind::Unwritten {
+            kernel: "square",
+            parameter: "y",
+            elements: 1000,
+            unwritten: 488,
+            first,
+            grid: [2, 1, 1],
+            block: [256, 2, 1],
+            enough,
+        };
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let kinds = [
+            unwritten(None, 512),
+            unwritten(Some(4), 3),
+            ErrorKind::Length { host: "y", items: 9, other: "x", other_items: 10 },
+            ErrorKind::SourcesDiffer { host: "y", items: 9, other: "x", given: 10 },
+            ErrorKind::NoKernels,
+            ErrorKind::NoSuchDevice { index: 0, count: 0 },
+            ErrorKind::NoCudaDriver { looked_for: names(&["libcuda.so", "libcuda.so.13", "libcuda.so.12"]) },
+            ErrorKind::NoNvrtc { file: "k.cu", looked_for: names(&["libnvrtc.so", "libnvrtc.so.13"]) },
+        ];
+        for text in kinds.map(|kind| kind.to_string()) {
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_requirement_shows_what_it_was_asked_of() {
+        let condition = "n as usize <= x.len()";
+        let broken = |values| ErrorKind::Requires { kernel: "k", condition, values }.to_string();
+        let values = vec![("n", "1001".to_owned()), ("x.len()", "1000".to_owned())];
+        assert_eq!(broken(values), "kernel `k` requires `n as usize <= x.len()` (n = 1001, x.len() = 1000)");
+        assert_eq!(broken(Vec::new()), "kernel `k` requires `n as usize <= x.len()`");
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether this process was forked from one that had opened a device.
+//!
+//! A forked process has the memory of the other one and nothing else: the threads of this crate stay there,
+//! with whatever they have locked, and so does the state of CUDA's driver. So in a child [every
+//! device](crate::backends::forked) refuses every call, drops release nothing, and no call waits for a thread that does not
+//! exist. A process that is forked before the first device was opened is not such a child and can use
+//! devices.
+
+use std::sync::OnceLock;
+
+use crate::base::error::{Detail, DriverError};
+
+/// The process that has opened a device first.
+static HOME: OnceLock<Home> = OnceLock::new();
+
+struct Home {
+    process: u32,
+    #[cfg(target_os = "linux")]
+    page: Option<&'static std::sync::atomic::AtomicU8>,
+}
+
+/// Notes that a device is opened in this process.
+pub(crate) fn is_home() {
+    HOME.get_or_init(Home::new);
+}
+
+/// Whether a process that had opened a device was forked, and this is the child. It is asked before each call
+/// of a device.
+#[inline]
+pub(crate) fn is_child() -> bool {
+    HOME.get().is_some_and(Home::is_elsewhere)
+}
+
+/// The error of a call in a child, with CUDA's code for it.
+pub(crate) fn refused(call: &'static str) -> DriverError {
+    let description = "a device was opened before this process was forked, and stays with the other one";
+    DriverError::new(call, 3, "CUDA_ERROR_NOT_INITIALIZED", description).with(Detail::Forked)
+}
+
+impl Home {
+    fn new() -> Self {
+        Self {
+            process: std::process::id(),
+            #[cfg(target_os = "linux")]
+            page: page(),
+        }
+    }
+
+    #[inline]
+    fn is_elsewhere(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(page) = self.page {
+            return page.load(std::sync::atomic::Ordering::Relaxed) == 0;
+        }
+        // This is a system call.
+        std::process::id() != self.process
+    }
+}
+
+/// A byte that is not zero, on a page that the system clears in every child. Reading it takes no system call.
+#[cfg(target_os = "linux")]
+fn page() -> Option<&'static std::sync::atomic::AtomicU8> {
+    use std::ptr;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+    // The system rounds it up to a page.
+    const BYTES: usize = 1;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: it is a new mapping, where there is none.
+    let page = unsafe { mmap_anonymous(ptr::null_mut(), BYTES, access, MapFlags::PRIVATE) }.ok()?;
+    // SAFETY: the mapping is this function's own, and no child has anything in it to lose.
+    if unsafe { madvise(page, BYTES, Advice::LinuxWipeOnFork) }.is_err() {
+        // SAFETY: nobody else knows it.
+        let _ = unsafe { munmap(page, BYTES) };
+        return None;
+    }
+    // SAFETY: the mapping is never unmapped from here on, is readable and writable, and is accessed
+    // atomically only.
+    let byte = unsafe { AtomicU8::from_ptr(page.cast()) };
+    byte.store(1, Ordering::Relaxed);
+    Some(byte)
+}

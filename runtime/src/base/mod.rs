@@ -1,0 +1,17 @@
+//! What every other floor builds on, and what names none of them: errors, plans, kernels' descriptions, the threads
+//! that copy on the host.
+
+pub(crate) mod chunk;
+pub(crate) mod error;
+pub(crate) mod events;
+pub(crate) mod extent;
+pub(crate) mod fork;
+pub(crate) mod host_copy;
+pub(crate) mod kernel;
+pub(crate) mod layout;
+pub(crate) mod model;
+pub(crate) mod plan;
+pub(crate) mod progress;
+pub(crate) mod report;
+pub(crate) mod tag;
+pub(crate) mod unwind;

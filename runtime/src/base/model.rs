@@ -1,0 +1,191 @@
+//! [`DeviceModel`]: what a device is like.
+
+use std::time::Duration;
+
+/// What a device is like: its sizes and how fast it is. [`Device::calibration`](crate::Device::calibration) measures it, and a simulated
+/// device made of one behaves like it, as far as it can.
+///
+/// Start from a preset and change what matters:
+///
+/// ```
+/// use thalweg::{Device, DeviceModel};
+///
+/// let mut small = DeviceModel::h200();
+/// small.memory = 64 << 20;
+/// assert_eq!(Device::simulated(small).memory(), 64 << 20);
+/// ```
+///
+/// A rate that is zero, negative or not a number means that the work takes no time.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct DeviceModel {
+    /// The device's name, `simulated H200`.
+    pub name: String,
+    /// Device memory, in bytes.
+    pub memory: u64,
+    /// Page-locked host memory that may be allocated at a time, in bytes.
+    pub pinned_memory: u64,
+    /// Compute capability, `(9, 0)` for Hopper.
+    pub compute_capability: (u32, u32),
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Shared memory that a block may use, static and dynamic together, in bytes.
+    pub max_shared: u32,
+    /// The second-level cache, in bytes. The simulation knows no caches; what is chosen for the device goes by it.
+    pub cache: u64,
+    /// Kernels that may execute at the same time, at least 1.
+    pub concurrent_kernels: u32,
+    /// Stream priorities, `(least, greatest)`; numerically lower is more urgent.
+    pub priorities: (i32, i32),
+    /// Rate of a copy from pinned host memory to the device while nothing is copied the other way, in bytes a second.
+    pub to_device: f64,
+    /// Rate of a copy from the device to pinned host memory while nothing is copied the other way, in bytes a second.
+    pub to_host: f64,
+    /// Share of its rate that each direction keeps while both are copying, above 0 and at most 1.
+    pub duplex: f64,
+    /// Rate at which kernels and copies on the device get through device memory, all together, in bytes a second. A kernel with
+    /// fewer blocks than there are multiprocessors has only the part that theirs have.
+    pub memory_rate: f64,
+    /// Rate at which the host copies between pageable and pinned memory, all its copy threads together, in bytes a
+    /// second.
+    pub host_memcpy: f64,
+    /// Rate at which one thread of the host does so with data that are not in its caches, in bytes a second. How many threads copy goes
+    /// by it, not the simulation.
+    pub thread_memcpy: f64,
+    /// From the start of a copy until its first byte moves.
+    pub copy_latency: Duration,
+    /// By how much that is longer for a copy that begins while copies go the other way.
+    pub duplex_latency: Duration,
+    /// From the start of a kernel until it touches its first byte.
+    pub launch_latency: Duration,
+    /// From the completion of an event on one stream until another stream that waits for it goes on.
+    pub event_latency: Duration,
+    /// What a host function costs its stream besides its work: it is handed to a thread, and the stream told of its end.
+    pub host_latency: Duration,
+    /// What a signal to the host costs its stream.
+    pub signal_latency: Duration,
+    /// What a call that enqueues a copy, or anything but a kernel, costs the host.
+    pub host_call: Duration,
+    /// What a call that launches a kernel costs the host.
+    pub launch_call: Duration,
+    /// What a call that records an event, or makes a stream wait for one, costs the host.
+    pub event_call: Duration,
+    /// What a call that launches a graph costs the host.
+    pub graph_launch: Duration,
+    /// What a call that changes a node of a graph costs the host.
+    pub graph_update: Duration,
+}
+
+impl DeviceModel {
+    /// An H200 on PCIe 5 x16. Its copy rates, their contention, and the host's costs follow measurements on one; the
+    /// other latencies on the device and the rates of its memory and of CPU copies are estimates.
+    pub fn h200() -> Self {
+        Self {
+            name: "simulated H200".to_owned(),
+            memory: 150_754_820_096,
+            pinned_memory: 1 << 40,
+            compute_capability: (9, 0),
+            multiprocessors: 132,
+            max_shared: 227 << 10,
+            cache: 60 << 20,
+            concurrent_kernels: 128,
+            priorities: (0, -5),
+            to_device: 55.3e9,
+            to_host: 55.3e9,
+            // 1 GiB in and 1 GiB out at the same time take 21.1 ms: 50.9 GB/s each way.
+            duplex: 0.9203,
+            memory_rate: 4.2e12,
+            host_memcpy: 72e9,
+            thread_memcpy: 9.5e9,
+            copy_latency: Duration::from_nanos(2_400),
+            // In pieces of 1 MiB, 1 GiB each way takes 1.18 times as long as in one.
+            duplex_latency: Duration::from_nanos(1_400),
+            launch_latency: Duration::from_nanos(2_500),
+            event_latency: Duration::from_nanos(1_000),
+            host_latency: Duration::from_nanos(20_000),
+            signal_latency: Duration::from_nanos(2_100),
+            host_call: Duration::from_nanos(1_800),
+            launch_call: Duration::from_nanos(1_800),
+            event_call: Duration::from_nanos(250),
+            // A chunk of two copies and a kernel as a graph of its own takes 2.6 us, all three changed and launched.
+            graph_launch: Duration::from_nanos(2_000),
+            graph_update: Duration::from_nanos(200),
+        }
+    }
+
+    /// An A100 with 80 GiB on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    pub fn a100() -> Self {
+        Self {
+            name: "simulated A100".to_owned(),
+            memory: 80 << 30,
+            compute_capability: (8, 0),
+            multiprocessors: 108,
+            max_shared: 163 << 10,
+            cache: 40 << 20,
+            to_device: 25.0e9,
+            to_host: 26.0e9,
+            duplex: 0.85,
+            memory_rate: 1.75e12,
+            host_memcpy: 40e9,
+            thread_memcpy: 8e9,
+            copy_latency: Duration::from_nanos(2_800),
+            launch_latency: Duration::from_nanos(3_000),
+            event_latency: Duration::from_nanos(1_200),
+            host_call: Duration::from_nanos(2_000),
+            launch_call: Duration::from_nanos(2_000),
+            event_call: Duration::from_nanos(300),
+            ..Self::h200()
+        }
+    }
+
+    /// A GeForce RTX 4090 on PCIe 4 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    pub fn rtx4090() -> Self {
+        Self {
+            name: "simulated RTX 4090".to_owned(),
+            memory: 24 << 30,
+            compute_capability: (8, 9),
+            multiprocessors: 128,
+            max_shared: 99 << 10,
+            cache: 72 << 20,
+            to_device: 25.0e9,
+            to_host: 26.0e9,
+            duplex: 0.85,
+            memory_rate: 0.92e12,
+            host_memcpy: 30e9,
+            thread_memcpy: 10e9,
+            ..Self::h200()
+        }
+    }
+
+    /// A T4 on PCIe 3 x16. Sizes and limits are the vendor's; rates and latencies are estimates, not measured.
+    pub fn t4() -> Self {
+        Self {
+            name: "simulated T4".to_owned(),
+            memory: 15 << 30,
+            compute_capability: (7, 5),
+            multiprocessors: 40,
+            max_shared: 64 << 10,
+            cache: 4 << 20,
+            to_device: 12.2e9,
+            to_host: 12.9e9,
+            duplex: 0.85,
+            memory_rate: 0.24e12,
+            host_memcpy: 20e9,
+            thread_memcpy: 6e9,
+            copy_latency: Duration::from_nanos(3_500),
+            launch_latency: Duration::from_nanos(4_000),
+            event_latency: Duration::from_nanos(1_500),
+            host_call: Duration::from_nanos(2_500),
+            launch_call: Duration::from_nanos(2_500),
+            event_call: Duration::from_nanos(400),
+            ..Self::h200()
+        }
+    }
+}
+
+impl Default for DeviceModel {
+    /// [`DeviceModel::h200`].
+    fn default() -> Self {
+        Self::h200()
+    }
+}

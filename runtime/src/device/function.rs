@@ -1,0 +1,230 @@
+//! [`Function`]: a kernel on a device, and the limits of its launches.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::base::error::{ErrorKind, Result};
+use crate::base::kernel::{Grid, KernelInfo, volume};
+use crate::base::plan::Priority;
+use crate::device::Device;
+use crate::device::memory::release;
+use crate::device::stream::Stream;
+use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
+
+/// A kernel that is loaded on a device. Types made by `#[kernels]` hold one.
+#[derive(Debug, Clone)]
+#[doc(hidden)]
+pub struct Function {
+    pub(crate) device: Device,
+    pub(crate) raw: RawFunction,
+    pub(crate) name: &'static str,
+    pub(crate) symbols: &'static [&'static str],
+    /// Their sizes as the source has them, where it tells.
+    symbol_bytes: &'static [Option<usize>],
+    /// For a kernel with symbols, the module that it has to itself.
+    pub(crate) own: Option<Arc<OwnModule>>,
+    /// Of a kernel with clusters or a barrier for its grid, the last launch that the device can hold: most chunks have the
+    /// same one, of which the driver need not be asked again.
+    fits: Arc<Mutex<Option<Grid>>>,
+}
+
+impl Function {
+    /// Compiles the kernel's source for `device` if needed and finds the kernel in it.
+    ///
+    /// # Errors
+    /// NVRTC is missing, the source does not compile, the file is not for this device, or has no such kernel or another
+    /// one than was declared; the device cannot launch it as declared; on the simulated device, the kernel has no host
+    /// body.
+    pub fn load(device: &Device, kernel: &'static KernelInfo) -> Result<Self> {
+        let Loaded { function: raw, own } = device.driver().load(kernel)?;
+        let own = match own {
+            Some(raw) => Some(Arc::new(OwnModule::new(device, raw)?)),
+            None => None,
+        };
+        let KernelInfo { name, symbols, symbol_bytes, .. } = *kernel;
+        Ok(Self { device: device.clone(), raw, name, symbols, symbol_bytes, own, fits: Arc::default() })
+    }
+
+    /// The bytes of the variable of one of its symbols: the device's, or on a device that has no variables the source's.
+    pub(crate) fn symbol_size(&self, index: usize) -> Option<usize> {
+        let of_device = self.own.as_ref()?.symbols().get(index);
+        of_device.map(|symbol| symbol.bytes).or_else(|| *self.symbol_bytes.get(index)?)
+    }
+}
+
+/// A module that one [`Function`] has to itself, because launches give the values of its variables.
+///
+/// A run that launches from it holds on to it until it has drained, and leaks it if it cannot.
+#[derive(Debug)]
+pub(crate) struct OwnModule {
+    device: Device,
+    raw: RawModule,
+    /// Where its variables are written, with nothing else under way. None on a device that has no variables.
+    pub(crate) stream: Option<Stream>,
+    /// Whether a run has given its variables values.
+    claimed: AtomicBool,
+}
+
+impl OwnModule {
+    fn new(device: &Device, raw: RawModule) -> Result<Self> {
+        // Made first, so that the module is unloaded where there is no stream.
+        let mut module = Self { device: device.clone(), raw, stream: None, claimed: AtomicBool::new(false) };
+        if !module.symbols().is_empty() {
+            module.stream = Some(Stream::new(device, Priority::Default)?);
+        }
+        Ok(module)
+    }
+
+    /// In the order of the kernel's declaration; empty on a device that has no variables.
+    pub(crate) fn symbols(&self) -> &[RawSymbol] {
+        &self.raw.symbols
+    }
+
+    /// Takes the variables for a run; `false` if another one has them.
+    pub(crate) fn claim(&self) -> bool {
+        !self.claimed.swap(true, Ordering::Acquire)
+    }
+
+    /// The run that has claimed the variables is over.
+    pub(crate) fn release(&self) {
+        self.claimed.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for OwnModule {
+    fn drop(&mut self) {
+        let raw = std::mem::take(&mut self.raw);
+        release(&self.device, move |driver| {
+            // An error is of no use to anyone here.
+            // SAFETY: unloaded here only. What was launched from it has completed: a run holds on to the module until it has
+            // drained, and leaks it if the device does not answer.
+            let _ = unsafe { driver.unload(&raw) };
+        });
+    }
+}
+
+/// CUDA's, for each axis.
+const GRID_LIMITS: [(&str, u32); 3] = [("grid.x", 2_147_483_647), ("grid.y", 65_535), ("grid.z", 65_535)];
+const BLOCK_LIMITS: [(&str, u32); 3] = [("block.x", 1024), ("block.y", 1024), ("block.z", 64)];
+
+/// Whether the device can launch this: CUDA's limits, whatever the device, and the device's own.
+#[inline]
+pub(crate) fn check_limits(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
+    let RawFunction { max_threads_per_block, static_shared, ref cluster, cooperative, .. } = function.raw;
+    let is_plain = cluster.is_none() && !cooperative;
+    // Most launches are plain and well within the limits.
+    if is_plain
+        && are_within(launch.grid_dim, GRID_LIMITS)
+        && are_within(launch.block_dim, BLOCK_LIMITS)
+        && volume(launch.block_dim) <= u64::from(max_threads_per_block)
+        && u64::from(launch.shared) + u64::from(static_shared)
+            <= u64::from(function.device.driver().info().max_shared)
+    {
+        return Ok(());
+    }
+    check_each_limit(function, launch)
+}
+
+#[inline(never)]
+fn check_each_limit(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
+    let Grid { grid_dim: grid, block_dim: block, shared } = launch;
+    let kernel = function.name;
+    let most = u64::from(function.raw.max_threads_per_block);
+    let swapped = are_swapped(launch, most);
+    for axis in 0..3 {
+        check_extent(kernel, grid[axis], GRID_LIMITS[axis], None)?;
+        check_extent(kernel, block[axis], BLOCK_LIMITS[axis], swapped)?;
+    }
+    let threads = volume(block);
+    if threads > most {
+        return beyond(kernel, "threads per block", threads, most, swapped);
+    }
+    let (fixed, most) = (function.raw.static_shared, function.device.driver().info().max_shared);
+    if u64::from(shared) + u64::from(fixed) > u64::from(most) {
+        return Err(ErrorKind::SharedMemory { kernel, dynamic: shared, fixed, limit: most });
+    }
+    if function.raw.cluster.is_none() && !function.raw.cooperative {
+        return Ok(());
+    }
+    // A panic cannot leave it half-changed.
+    let mut fits = function.fits.lock().unwrap_or_else(PoisonError::into_inner);
+    if *fits != Some(launch) {
+        check_residency(function, launch)?;
+        *fits = Some(launch);
+    }
+    Ok(())
+}
+
+/// Whether each extent is at least 1 and within its limit.
+#[inline]
+fn are_within(extent: [u32; 3], limits: [(&str, u32); 3]) -> bool {
+    // Of 0 this makes more than any limit.
+    let is_within = |axis: usize| extent[axis].wrapping_sub(1) < limits[axis].1;
+    is_within(0) && is_within(1) && is_within(2)
+}
+
+#[cold]
+fn check_extent(
+    kernel: &'static str,
+    value: u32,
+    (name, most): (&'static str, u32),
+    swapped: Option<[[u32; 3]; 2]>,
+) -> Result<(), ErrorKind> {
+    match value {
+        0 => beyond(kernel, name, 0, 1, None),
+        _ if value > most => beyond(kernel, name, value.into(), most.into(), swapped),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn beyond(
+    kernel: &'static str,
+    what: &'static str,
+    value: u64,
+    limit: u64,
+    swapped: Option<[[u32; 3]; 2]>,
+) -> Result<(), ErrorKind> {
+    Err(ErrorKind::LaunchLimit { kernel, what, value, limit, swapped })
+}
+
+/// The threads of a warp. Most blocks are a multiple of it.
+const WARP: u64 = 32;
+
+/// The grid and the block, exchanged, of a launch that would fit that way, with the grid as a block of whole
+/// warps. A block along more than one axis, or of a multiple of the most threads, counts as a block that is
+/// too large.
+fn are_swapped(launch: Grid, max_threads_per_block: u64) -> Option<[[u32; 3]; 2]> {
+    let Grid { grid_dim: grid, block_dim: block, .. } = launch;
+    let fits = are_within(grid, BLOCK_LIMITS)
+        && are_within(block, GRID_LIMITS)
+        && block[1..] == [1, 1]
+        && block[0] % BLOCK_LIMITS[0].1 != 0
+        && volume(grid) <= max_threads_per_block
+        && volume(grid).is_multiple_of(WARP);
+    fits.then_some([grid, block])
+}
+
+/// Whether the device can hold the blocks that must be there at once.
+fn check_residency(function: &Function, launch: Grid) -> Result<(), ErrorKind> {
+    let (kernel, driver) = (function.name, function.device.driver());
+    let limit = |what, value: u64, limit: u64| beyond(kernel, what, value, limit, None);
+    let grid = launch.grid_dim;
+    if let Some(cluster) = function.raw.cluster {
+        let blocks = cluster.blocks;
+        if grid.iter().zip(blocks).any(|(&grid, cluster)| !grid.is_multiple_of(cluster)) {
+            return Err(ErrorKind::ClusterGrid { kernel, grid, cluster: blocks });
+        }
+        let most = driver.largest_cluster(&function.raw, launch).map_err(ErrorKind::Driver)?;
+        if volume(blocks) > u64::from(most) {
+            return limit("blocks per cluster", volume(blocks), most.into());
+        }
+    }
+    if function.raw.cooperative {
+        let most = driver.resident_blocks(&function.raw, launch).map_err(ErrorKind::Driver)?;
+        if volume(grid) > most {
+            return limit("blocks of a cooperative launch", volume(grid), most);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! [`DeviceMemory`]: an owned allocation on a device.
+
+use std::any::Any;
+use std::fmt;
+
+use crate::base::fork;
+use crate::base::unwind::contain;
+use crate::device::Device;
+use crate::driver::{DevicePtr, Driver, DriverResult};
+
+/// Device memory that is freed when it is dropped, or given back to whoever has lent it. Forget it to leave it to the device.
+pub(crate) struct DeviceMemory {
+    device: Device,
+    pub(crate) ptr: DevicePtr,
+    pub(crate) bytes: usize,
+    /// What keeps memory that somebody has lent.
+    lent: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl DeviceMemory {
+    pub(crate) fn new(device: &Device, bytes: usize) -> DriverResult<Self> {
+        let bytes = bytes.max(1);
+        let ptr = device.driver().allocate(bytes)?;
+        Ok(Self { device: device.clone(), ptr, bytes, lent: None })
+    }
+
+    /// Memory that somebody else has, as long as `keep` is there.
+    pub(crate) fn lent(
+        device: &Device,
+        ptr: DevicePtr,
+        bytes: usize,
+        keep: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self { device: device.clone(), ptr, bytes, lent: Some(keep) }
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        let ptr = self.ptr;
+        if let Some(keep) = self.lent.take() {
+            // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
+            let memory = ptr.range(self.bytes.max(1));
+            return release(&self.device, move |driver| {
+                // A graph that has it is not launched again, though the next allocation be at this address.
+                driver.note_gone(memory);
+                contain(|| drop(keep));
+            });
+        }
+        release(&self.device, move |driver| {
+            // SAFETY: `ptr` came from `allocate` and is freed here only; a pipeline drops it after its run has drained, a
+            // `DeviceBuf` after the operations of streams that use it, and both forget it otherwise. A driver that refuses
+            // leaks it.
+            let _ = unsafe { driver.free(ptr) };
+        });
+    }
+}
+
+/// Gives memory back. Where a function of a stream runs, another thread does so, since freeing would wait for
+/// the stream, which waits for the function. In a forked process the memory is not given back.
+pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
+    if fork::is_child() {
+        // The memory belongs to the other process, which still uses it.
+        return std::mem::forget(free);
+    }
+    if device.driver().may_wait().is_ok() {
+        return free(device.driver());
+    }
+    let its = device.clone();
+    // Where no thread can be started, it is leaked.
+    let _ = device.registry().call_back(Box::new(move || free(its.driver())));
+}
+
+impl fmt::Debug for DeviceMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {:#x}", self.bytes, self.ptr.0)
+    }
+}

@@ -1,0 +1,186 @@
+//! Parts of a [`DeviceBuf`]: arguments of runs, of streams' operations and of launches by hand, and copied
+//! like the whole.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{DeviceBuf, DeviceCore, Direction};
+use crate::base::error::{ErrorKind, Result};
+use crate::base::fork;
+use crate::device::launch::{DeviceSlice, DeviceSliceMut};
+use crate::device::part::part;
+use crate::device::pending::{Held, caller};
+use crate::driver::DevicePtr;
+
+impl<T: Pod> DeviceBuf<T> {
+    /// A part of it to read, as a range of elements. Runs, [streams](crate::streams) and launches by hand
+    /// accept the part wherever they accept the whole buffer.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::Stream;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Copy {
+    ///         input x: device [f32];
+    ///         output y: device [f32];
+    ///         stage over { copy x -> y; }
+    ///     }
+    /// }
+    ///
+    /// let device = Device::simulated(Spec::h200());
+    /// let x = DeviceBuf::from_slice(&device, &[1.0, 2.0, 3.0, 4.0])?;
+    /// let mut y = DeviceBuf::zeroed(&device, 4)?;
+    /// Copy::new(&device)?.run(x.slice(2..)?, y.slice_mut(..2)?)?;
+    /// Stream::new(&device)?.copy(x.slice(..1)?, y.slice_mut(3..)?)?;
+    /// assert_eq!(y.to_vec()?, [3.0, 4.0, 0.0, 1.0]);
+    /// assert_eq!(y.slice(1..3)?.to_vec()?, [4.0, 0.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// A run, or a copy that is waited for, has the whole buffer while it lasts: streams are refused until
+    /// then, with [`ErrorKind::HeldByRun`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Range`]: it is not within the buffer.
+    #[track_caller]
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
+        let (start, len) = caller("DeviceBuf::slice").located(|| Ok(part(self.len(), range)?))?;
+        let ptr = self.core().tracked().offset(start * size_of::<T>());
+        Ok(DeviceSlice::of(Some(self.core()), ptr, len))
+    }
+
+    /// A part of it to write, and to read. [`split_at_mut`](DeviceSliceMut::split_at_mut) makes two of it,
+    /// for two runs at once, say.
+    ///
+    /// Parts that overlap cannot be had:
+    ///
+    /// ```compile_fail,E0499
+    /// fn twice(d: &mut thalweg::DeviceBuf<f32>) -> thalweg::Result<()> {
+    ///     let (first, second) = (d.slice_mut(..2)?, d.slice_mut(1..)?);
+    ///     drop((first, second));
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
+        let (start, len) = caller("DeviceBuf::slice_mut").located(|| Ok(part(self.len(), range)?))?;
+        let ptr = self.core().tracked().offset(start * size_of::<T>());
+        Ok(DeviceSliceMut::of(Some(self.core()), ptr, len))
+    }
+}
+
+impl<T: Pod> DeviceSlice<'_, T> {
+    /// A copy of it, as [`DeviceBuf::to_vec`].
+    ///
+    /// # Errors
+    /// As [`DeviceBuf::to_vec`]; and the slice is memory of a run, not part of a `DeviceBuf`
+    /// ([`ErrorKind::OfARun`]).
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut data = vec![T::zeroed(); self.len()];
+        caller("DeviceSlice::to_vec").located(|| self.copy_out(&mut data))?;
+        Ok(data)
+    }
+
+    /// Copies it to `data`. After an error that may hold some of it.
+    ///
+    /// # Errors
+    /// As [`to_vec`](Self::to_vec), and `data` has another length ([`ErrorKind::DeviceBufLength`]).
+    #[track_caller]
+    pub fn copy_to_slice(&self, data: &mut [T]) -> Result<()> {
+        caller("DeviceSlice::copy_to_slice").located(|| self.copy_out(data))
+    }
+
+    fn copy_out(&self, data: &mut [T]) -> Result<()> {
+        let (core, len) = (owner(self.owner())?, data.len());
+        // SAFETY: the memory is a part of the owner's; the slice has `len` elements, and is borrowed mutably.
+        unsafe { core.copy(self.address(), self.len(), (data.as_mut_ptr(), len), Direction::Out) }
+    }
+}
+
+impl<T: Pod> DeviceSliceMut<'_, T> {
+    /// A copy of it, as [`DeviceBuf::to_vec`].
+    ///
+    /// # Errors
+    /// As [`DeviceSlice::to_vec`].
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut data = vec![T::zeroed(); self.len()];
+        caller("DeviceSliceMut::to_vec").located(|| self.as_slice().copy_out(&mut data))?;
+        Ok(data)
+    }
+
+    /// Copies `data` to it. After an error it may hold some of that.
+    ///
+    /// # Errors
+    /// As [`DeviceBuf::copy_from_slice`]; and it is no part of a `DeviceBuf` but a run's own memory
+    /// ([`ErrorKind::OfARun`]).
+    #[track_caller]
+    pub fn copy_from_slice(&mut self, data: &[T]) -> Result<()> {
+        caller("DeviceSliceMut::copy_from_slice").located(|| {
+            let from = (data.as_ptr().cast_mut(), data.len());
+            // SAFETY: the memory is a part of the owner's, and is borrowed mutably; the slice has as many
+            // elements as it says, and is only read.
+            unsafe { owner(self.owner())?.copy(self.address(), self.len(), from, Direction::In) }
+        })
+    }
+}
+
+/// The allocation that a part belongs to.
+pub(crate) fn owner(owner: Option<&Arc<DeviceCore>>) -> Result<&Arc<DeviceCore>> {
+    owner.ok_or_else(|| ErrorKind::OfARun.into())
+}
+
+impl DeviceCore {
+    /// Copies elements of it from or to the CPU's memory, and waits.
+    ///
+    /// # Errors
+    /// There are not as many on both sides; as [`DeviceBuf::to_vec`].
+    ///
+    /// # Safety
+    /// `len` of its elements begin at `address`. `data` points to as many elements as it says, which are
+    /// valid for reads. On the way out they are valid for writes, and nothing else accesses them.
+    pub(super) unsafe fn copy<T: Pod>(
+        self: &Arc<Self>,
+        address: u64,
+        len: usize,
+        (data, elements): (*mut T, usize),
+        direction: Direction,
+    ) -> Result<()> {
+        if fork::is_child() {
+            return Err(ErrorKind::Forked.into());
+        }
+        // A graph that is launched meanwhile is refused.
+        let _held = Held::new(Arc::clone(self) as _);
+        if self.is_poisoned() || !self.settled(direction == Direction::In) {
+            return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
+        }
+        if elements != len {
+            return Err(ErrorKind::DeviceBufLength { len, slice: elements }.into());
+        }
+        let bytes = len * size_of::<T>();
+        let addresses = DevicePtr(address).range(bytes);
+        if direction == Direction::Out {
+            self.failure(&addresses).map_or(Ok(()), Err)?;
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.transfer(|transfer| {
+            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says
+            // the caller; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
+            // waited for.
+            unsafe { transfer.staged(DevicePtr(address), data.cast(), bytes, direction) }
+        })?;
+        if direction == Direction::In {
+            self.is_written_anew(&addresses);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! [`PinnedSlice`] and [`PinnedSliceMut`]: a part of a [`PinnedBuf`], as an argument of a run.
+
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{PinnedBuf, PinnedCore};
+use crate::base::error::{Error, Result};
+use crate::device::part::part;
+use crate::device::pending::{Held, Memory, caller};
+use crate::driver::DevicePtr;
+
+/// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.
+#[derive(Clone, Copy)]
+pub struct PinnedSlice<'a, T> {
+    buffer: &'a PinnedBuf<T>,
+    start: usize,
+    len: usize,
+}
+
+/// A part of a [`PinnedBuf`] that a pipeline writes: what [`PinnedBuf::slice_mut`] gives.
+pub struct PinnedSliceMut<'a, T> {
+    buffer: &'a mut PinnedBuf<T>,
+    start: usize,
+    len: usize,
+}
+
+impl<T: Pod> PinnedBuf<T> {
+    /// A part of it for a pipeline to read, page-locked like all of it. A plain `&buffer[range]` is a slice, which is staged.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Copy {
+    ///         input x: [f32];
+    ///         output y: pinned [f32];
+    ///         stage over { copy x -> dx; }
+    ///         stage back { copy dx -> y; }
+    ///     }
+    /// }
+    ///
+    /// let device = Device::simulated(Spec::default());
+    /// let x = PinnedBuf::from_slice(&device, &[1.0, 2.0, 3.0, 4.0])?;
+    /// let mut y = PinnedBuf::zeroed(&device, 4)?;
+    /// let report = Copy::new(&device)?.run(x.slice(1..3)?, y.slice_mut(..2)?)?;
+    /// assert_eq!(&y[..], [2.0, 3.0, 0.0, 0.0]);
+    /// assert_eq!(report.bytes_staged, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Range`](crate::ErrorKind::Range): it is not within the buffer.
+    #[track_caller]
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, T>> {
+        let (start, len) = caller("PinnedBuf::slice").located(|| Ok(part(self.elements(), range)?))?;
+        Ok(PinnedSlice { buffer: self, start, len })
+    }
+
+    /// A part of it for a pipeline to write.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, T>> {
+        let (start, len) = caller("PinnedBuf::slice_mut").located(|| Ok(part(self.elements(), range)?))?;
+        Ok(PinnedSliceMut { buffer: self, start, len })
+    }
+
+    /// All of it, as the argument of a run.
+    pub(crate) fn range(&self, write: bool) -> PinnedRange {
+        self.whole().settled(write)
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> PinnedRange {
+        PinnedRange::new::<T>(self, 0, self.elements())
+    }
+}
+
+macro_rules! slices {
+    ($($slice:ident),*) => {$(
+        impl<T: Pod> $slice<'_, T> {
+            /// In elements.
+            pub fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether there are no elements.
+            pub fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+
+            pub(crate) fn range(&self, write: bool) -> PinnedRange {
+                self.unsettled().settled(write)
+            }
+
+            pub(crate) fn unsettled(&self) -> PinnedRange {
+                PinnedRange::new::<T>(self.buffer, self.start, self.len)
+            }
+        }
+
+        impl<T: Pod + fmt::Debug> fmt::Debug for $slice<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // A poisoned buffer has no elements any more.
+                let elements = self.buffer.get(self.start..self.start + self.len).unwrap_or_default();
+                f.debug_list().entries(elements).finish()
+            }
+        }
+    )*};
+}
+slices!(PinnedSlice, PinnedSliceMut);
+
+/// Bytes of page-locked memory. A run holds one, so that the memory can outlive the buffer.
+#[derive(Clone)]
+pub(crate) struct PinnedRange {
+    core: Arc<PinnedCore>,
+    start: usize,
+    bytes: usize,
+    /// Streams are refused as long as a run has it.
+    held: Option<Arc<Held>>,
+}
+
+impl PinnedRange {
+    fn new<T: Pod>(buffer: &PinnedBuf<T>, start: usize, len: usize) -> Self {
+        // Within the buffer, so that neither product is larger than its bytes.
+        Self {
+            core: Arc::clone(buffer.core()),
+            start: start * size_of::<T>(),
+            bytes: len * size_of::<T>(),
+            held: None,
+        }
+    }
+
+    /// Once the operations of streams that use it are over, or else it is poisoned.
+    fn settled(mut self, write: bool) -> Self {
+        self.held = Some(Arc::new(Held::new(Arc::clone(&self.core) as _)));
+        let uses = self.core.uses();
+        if if write { uses.is_used() } else { uses.is_written() } {
+            self.core.settle(!write);
+        }
+        self
+    }
+
+    pub(crate) fn core(&self) -> &PinnedCore {
+        &self.core
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<PinnedCore> {
+        &self.core
+    }
+
+    /// Its first byte.
+    pub(crate) fn ptr(&self) -> *mut u8 {
+        // SAFETY: the range is within the allocation.
+        unsafe { self.core.ptr.as_ptr().add(self.start) }
+    }
+
+    /// Where the device sees it.
+    pub(crate) fn device_ptr(&self) -> DevicePtr {
+        self.core.device_ptr().offset(self.start)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The error because of which some of it may not hold what a stream's operation was to write.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.core.uses().failure(&self.device_ptr().range(self.bytes))
+    }
+
+    /// Notes that a run has written its first bytes.
+    pub(crate) fn is_written_anew(&self, bytes: usize) {
+        self.core.uses().are_written_anew(&self.device_ptr().range(bytes.min(self.bytes)));
+    }
+}

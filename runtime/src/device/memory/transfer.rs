@@ -1,0 +1,131 @@
+//! Copies between host and device that are waited for.
+
+use super::PinnedCore;
+use crate::base::error::DriverError;
+use crate::base::host_copy::Way;
+use crate::device::Device;
+use crate::device::stream::Stream;
+use crate::driver::{DevicePtr, DriverResult, Tag};
+
+/// Bytes that pageable data are staged in at a time.
+const PIECE: usize = 8 << 20;
+
+/// No operation of a plan: the device's errors then belong to the pipeline as a whole, or to none.
+pub(crate) const NO_OPERATION: Tag = Tag { pipeline: 0, operation: u32::MAX, chunk: 0 };
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    In,
+    Out,
+}
+
+/// Where transfers take place: on a stream with nothing else under way.
+pub(crate) struct Transfer<'r> {
+    pub(crate) device: &'r Device,
+    pub(crate) stream: &'r Stream,
+}
+
+/// A transfer that has failed.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Box<DriverError>,
+    /// Whether the device could be waited for all the same, so that nothing is in flight.
+    pub(crate) drained: bool,
+    /// The bytes of page-locked memory to copy through, if that was what could not be had.
+    pub(crate) no_pinned: Option<usize>,
+}
+
+impl Transfer<'_> {
+    /// Moves pageable data through pinned memory, piece by piece. The device has completed everything, or the error says
+    /// that it has not.
+    ///
+    /// # Safety
+    /// `device` has room for `bytes` and is not freed unless the stream is drained. `host` is valid for reads of `bytes`,
+    /// and for writes on the way out, where nothing else accesses it.
+    pub(crate) unsafe fn staged(
+        &self,
+        device: DevicePtr,
+        host: *mut u8,
+        bytes: usize,
+        direction: Direction,
+    ) -> Result<(), Failed> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let room = bytes.min(PIECE);
+        let piece = PinnedCore::new(self.device, room).map_err(|error| {
+            let no_pinned = error.is_out_of_memory().then_some(room);
+            // Nothing is enqueued yet.
+            Failed { error: Box::new(error), drained: true, no_pinned }
+        })?;
+        // SAFETY: the caller's promise.
+        let done = unsafe { self.pieces(device, host, bytes, direction, &piece) };
+        let done = self.drained_if_failed(done);
+        if done.as_ref().is_err_and(|failed| !failed.drained) {
+            piece.poison();
+        }
+        done
+    }
+
+    /// Waits for what a failed call has left on the stream.
+    pub(crate) fn drained_if_failed(&self, done: DriverResult<()>) -> Result<(), Failed> {
+        done.map_err(|error| {
+            // The first wait may report what went wrong; if the second succeeds, nothing is in flight.
+            let drained = self.stream.synchronize().is_ok() || self.stream.synchronize().is_ok();
+            Failed { error: Box::new(error), drained, no_pinned: None }
+        })
+    }
+
+    /// # Safety
+    /// As [`staged`](Self::staged).
+    unsafe fn pieces(
+        &self,
+        device: DevicePtr,
+        host: *mut u8,
+        bytes: usize,
+        direction: Direction,
+        piece: &PinnedCore,
+    ) -> DriverResult<()> {
+        let workers = self.device.copy_workers();
+        for start in (0..bytes).step_by(PIECE) {
+            let length = PIECE.min(bytes - start);
+            // SAFETY: `host` is `bytes` long, and `start` is within.
+            let host = unsafe { host.add(start) };
+            if direction == Direction::In {
+                // SAFETY: `host` may be read, the piece has room and is not in use.
+                unsafe { workers.copy(piece.ptr.as_ptr(), host, length, Way::Cached) };
+            }
+            // SAFETY: `device` has room, and the piece too; the caller of `pieces` keeps it if this cannot be waited for.
+            unsafe { self.enqueue(device.offset(start), piece.ptr.as_ptr(), length, direction)? };
+            self.stream.synchronize()?;
+            if direction == Direction::Out {
+                // SAFETY: `host` may be written, and the copy into the piece has completed.
+                unsafe { workers.copy(host, piece.ptr.as_ptr(), length, Way::PastCache) };
+            }
+            self.device.driver().host_copied(length);
+        }
+        Ok(())
+    }
+
+    /// Enqueues one copy.
+    ///
+    /// # Safety
+    /// `device` has room for `bytes`, `host` is pinned memory of this device of at least `bytes`; both stay, untouched,
+    /// until the stream has been waited for.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        device: DevicePtr,
+        host: *mut u8,
+        bytes: usize,
+        direction: Direction,
+    ) -> DriverResult<()> {
+        let (driver, stream) = (self.device.driver(), self.stream.raw);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match direction {
+                Direction::In => driver.copy_to_device(device, host, bytes, stream, NO_OPERATION),
+                Direction::Out => driver.copy_to_host(host, device, bytes, stream, NO_OPERATION),
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! [`Allocations`]: the memory of a device that operations may use, by address.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+use super::uses::Memory;
+
+/// The allocations by first address, and by a number that tells apart those with the same first address,
+/// since memory may be lent more than once.
+#[derive(Default)]
+pub(crate) struct Allocations {
+    all: BTreeMap<(u64, u64), Allocation>,
+    /// The number of allocations that were added so far.
+    added: u64,
+    /// Whether some of them have bytes in common.
+    overlap: bool,
+}
+
+struct Allocation {
+    end: u64,
+    memory: Weak<dyn Memory>,
+}
+
+/// Memory and its bytes, by address.
+pub(crate) type Found = (Arc<dyn Memory>, Range<u64>);
+
+impl Allocations {
+    /// Adds memory, and returns its number.
+    pub(crate) fn add(&mut self, bytes: Range<u64>, memory: Weak<dyn Memory>) -> u64 {
+        // Among allocations that do not overlap, the last one that begins before the end reaches furthest.
+        let before = self.all.range(..(bytes.end, 0)).next_back();
+        self.overlap |= before.is_some_and(|(_, earlier)| earlier.end > bytes.start);
+        self.added += 1;
+        self.all.insert((bytes.start, self.added), Allocation { end: bytes.end, memory });
+        self.added
+    }
+
+    pub(crate) fn remove(&mut self, start: u64, number: u64) {
+        self.all.remove(&(start, number));
+        if self.overlap {
+            let mut reached = 0;
+            self.overlap = self.all.iter().any(|((start, _), allocation)| {
+                let overlaps = *start < reached;
+                reached = reached.max(allocation.end);
+                overlaps
+            });
+        }
+    }
+
+    pub(crate) fn overlap(&self) -> bool {
+        self.overlap
+    }
+
+    /// Memory that all these bytes are in.
+    pub(crate) fn holding(&self, bytes: &Range<u64>) -> Option<Arc<dyn Memory>> {
+        // Unless allocations overlap, only the last one that begins before the bytes can hold them.
+        let before = self.all.range(..=(bytes.start, u64::MAX)).rev();
+        let few = if self.overlap { usize::MAX } else { 1 };
+        let mut holding = before.take(few).filter(|(_, allocation)| bytes.end <= allocation.end);
+        holding.find_map(|(_, allocation)| allocation.memory.upgrade())
+    }
+
+    /// All memory that some of these bytes are in.
+    pub(crate) fn overlapping(&self, bytes: &Range<u64>) -> Vec<Found> {
+        let before = self.all.range(..(bytes.end, 0)).filter(|(_, allocation)| bytes.start < allocation.end);
+        let found = |(&(start, _), allocation): (&(u64, u64), &Allocation)| {
+            allocation.memory.upgrade().map(|memory| (memory, start..allocation.end))
+        };
+        before.filter_map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::pending::Uses;
+
+    struct Some0(Uses);
+
+    impl Memory for Some0 {
+        fn uses(&self) -> &Uses {
+            &self.0
+        }
+
+        fn is_on_host(&self) -> bool {
+            false
+        }
+
+        fn is_poisoned(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn memory_is_found_by_the_bytes_that_it_has() {
+        let memory: [Arc<dyn Memory>; 4] = std::array::from_fn(|_| Arc::new(Some0(Uses::default())) as _);
+        let weak = |index: usize| Arc::downgrade(&memory[index]);
+        let index_of = |found: &Arc<dyn Memory>| {
+            memory.iter().position(|known| std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(found)))
+        };
+        let mut all = Allocations::default();
+        let whole = all.add(100..200, weak(0));
+        all.add(200..300, weak(1));
+        let holding = |all: &Allocations, bytes: Range<u64>| all.holding(&bytes).as_ref().and_then(index_of);
+        assert!(!all.overlap());
+        assert_eq!([holding(&all, 100..200), holding(&all, 250..300)], [Some(0), Some(1)]);
+        assert_eq!([holding(&all, 150..250), holding(&all, 99..100), holding(&all, 300..301)], [None; 3]);
+        // A part, and all of it once more.
+        let part = all.add(120..130, weak(2));
+        let again = all.add(100..200, weak(3));
+        assert!(all.overlap() && holding(&all, 125..140).is_some_and(|found| found == 0 || found == 3));
+        let overlapping = |all: &Allocations, bytes: Range<u64>| {
+            let found = all.overlapping(&bytes);
+            found.iter().filter_map(|(memory, _)| index_of(memory)).collect::<Vec<_>>()
+        };
+        assert_eq!(overlapping(&all, 129..201), [0, 3, 2, 1]);
+        assert_eq!(overlapping(&all, 130..131), [0, 3]);
+        all.remove(100, whole);
+        assert_eq!((overlapping(&all, 129..130), holding(&all, 150..160)), (vec![3, 2], Some(3)));
+        all.remove(100, again);
+        assert_eq!((all.overlap(), holding(&all, 120..130), holding(&all, 119..130)), (false, Some(2), None));
+        all.remove(120, part);
+        assert_eq!(overlapping(&all, 0..1000), [1]);
+    }
+}

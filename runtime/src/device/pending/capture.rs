@@ -1,0 +1,154 @@
+//! [`Capturing`]: operations that are not carried out but become a graph.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::core::{Used, raced};
+use super::operation::{Bodies, Operation};
+use super::uses::Caller;
+use crate::base::error::{ErrorKind, Result, counted};
+use crate::base::kernel::Grid;
+use crate::driver::Tag;
+use crate::driver::recording::{Recording, Work};
+
+/// What a stream's operations become.
+#[derive(Debug, Clone)]
+pub(crate) struct Capturing {
+    pub(crate) into: Arc<Mutex<Captured>>,
+    /// The nodes that the next one comes after.
+    pub(crate) after: Vec<u32>,
+}
+
+/// A graph as far as it is recorded.
+#[derive(Default)]
+pub(crate) struct Captured {
+    pub(crate) nodes: Recording,
+    /// Of each launch, in order.
+    pub(crate) bodies: Vec<(Box<dyn Bodies>, Grid)>,
+    pub(crate) memory: Vec<Node>,
+    /// Nothing more becomes part of it.
+    pub(crate) done: bool,
+}
+
+/// What one node uses.
+pub(crate) struct Node {
+    pub(crate) caller: Caller,
+    pub(crate) used: Vec<Used>,
+    /// For each earlier node, whether this one comes after it.
+    before: Vec<bool>,
+}
+
+impl Captured {
+    pub(crate) fn locked(this: &Mutex<Self>) -> MutexGuard<'_, Self> {
+        // Nothing of the user's runs under the lock.
+        this.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn before(&self, after: &[u32]) -> Vec<bool> {
+        let mut before = vec![false; self.memory.len()];
+        for &node in after {
+            before[node as usize] = true;
+            let its = &self.memory[node as usize].before;
+            before.iter_mut().zip(its).for_each(|(before, its)| *before |= its);
+        }
+        before
+    }
+
+    /// The earlier use of the same memory that a new node does not come after.
+    fn conflict(&self, used: &[Used], before: &[bool]) -> Option<(Caller, bool, bool)> {
+        let unordered = self.memory.iter().zip(before).filter(|(_, before)| !**before);
+        let uses = unordered.flat_map(|(node, _)| node.used.iter().map(|earlier| (node.caller, earlier)));
+        uses.flat_map(|(caller, earlier)| used.iter().map(move |new| (caller, earlier, new)))
+            .find(|(_, earlier, new)| {
+                let overlap = earlier.bytes.start < new.bytes.end && new.bytes.start < earlier.bytes.end;
+                (earlier.write || new.write) && overlap
+            })
+            .map(|(caller, earlier, new)| (caller, earlier.write, new.write))
+    }
+}
+
+impl Capturing {
+    /// Whether both become one graph.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.into, &other.into)
+    }
+
+    /// What is recorded next comes after what the other would come after, too.
+    pub(crate) fn comes_after(&mut self, other: &Self) {
+        for node in &other.after {
+            if !self.after.contains(node) {
+                self.after.push(*node);
+            }
+        }
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn len(&self) -> usize {
+        Captured::locked(&self.into).memory.len()
+    }
+
+    /// Whether the graph is captured.
+    pub(crate) fn is_done(&self) -> bool {
+        Captured::locked(&self.into).done
+    }
+
+    /// Makes a node of an operation. Gives it back if the graph is captured already.
+    ///
+    /// # Errors
+    /// It cannot be one; nothing orders it with an earlier one on the same memory.
+    ///
+    /// # Safety
+    /// As [`StreamCore::enqueue`](super::core::StreamCore::enqueue), for every launch of the graph.
+    pub(crate) unsafe fn record<'a>(
+        &mut self,
+        caller: Caller,
+        tag: Tag,
+        used: &[Used],
+        checked: bool,
+        operation: Operation<'a>,
+    ) -> Result<Option<Operation<'a>>> {
+        let mut captured = Captured::locked(&self.into);
+        if captured.done {
+            return Ok(Some(operation));
+        }
+        let before = captured.before(&self.after);
+        if checked && let Some((earlier, wrote, writes)) = captured.conflict(used, &before) {
+            return Err(raced((earlier, wrote), (caller, writes)));
+        }
+        let nodes = &mut captured.nodes;
+        let (work, bodies) = match operation {
+            Operation::Upload { to, from, bytes } => {
+                (copy(bytes, Work::CopyToDevice { to, from: from.expose_provenance(), bytes }), None)
+            }
+            Operation::Download { to, from, bytes } => {
+                (copy(bytes, Work::CopyToHost { to: to.expose_provenance(), from, bytes }), None)
+            }
+            Operation::OnDevice { to, from, bytes } => {
+                (copy(bytes, Work::CopyOnDevice { to, from, bytes }), None)
+            }
+            Operation::Fill { to, pattern, count } => (nodes.fill(to, pattern, count), None),
+            Operation::Launch { launch, bodies, grid } => {
+                // SAFETY: the parameters are those of a launch, which are initialised.
+                (unsafe { nodes.launch(&launch) }, Some((bodies.kept(), grid)))
+            }
+            Operation::Rows(_) | Operation::Graph { .. } | Operation::Host { .. } | Operation::Signal(_) => {
+                return Err(ErrorKind::NotInGraph { operation: caller.what }.into());
+            }
+        };
+        let node = captured.nodes.push(tag, &self.after, work);
+        captured.bodies.extend(bodies);
+        captured.memory.push(Node { caller, used: used.to_vec(), before });
+        self.after = vec![node];
+        Ok(None)
+    }
+}
+
+/// A copy, unless there is nothing to copy, which a graph cannot have.
+fn copy(bytes: usize, work: Work) -> Work {
+    if bytes == 0 { Work::Nothing } else { work }
+}
+
+impl std::fmt::Debug for Captured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", counted(self.nodes.len(), "operation"))
+    }
+}

@@ -1,0 +1,584 @@
+//! [`StreamCore`]: a driver's stream, and what is known of the operations on it.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use super::capture::Capturing;
+use super::operation::Operation;
+use super::progress::{Clock, Progress};
+use super::registry::{self, Registry};
+use super::uses::{Caller, Memory, Refused, Use, Uses};
+use crate::base::error::{DriverError, Error, ErrorKind, Result};
+use crate::base::fork;
+use crate::base::plan::Priority;
+use crate::base::unwind::contain;
+use crate::device::Device;
+use crate::driver::{DriverResult, RawStream};
+
+/// What kind of stream it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It has nothing to do with the null stream.
+    NonBlocking,
+    /// It waits for the null stream, and that for it.
+    Blocking,
+    /// The legacy default stream.
+    Null,
+    /// The default stream of one thread. It is a blocking one.
+    PerThread(ThreadId),
+    /// Another library's. What it has to do with the null stream is not known.
+    Lent,
+}
+
+impl Kind {
+    /// Whether it and the null stream wait for each other.
+    pub(crate) fn is_legacy(self) -> bool {
+        matches!(self, Self::Blocking | Self::Null | Self::PerThread(_))
+    }
+}
+
+/// A stream. It waits for its operations when it is dropped.
+#[derive(Debug)]
+pub(crate) struct StreamCore {
+    pub(crate) device: Device,
+    pub(crate) raw: RawStream,
+    pub(crate) kind: Kind,
+    pub(crate) level: i32,
+    pub(crate) progress: Arc<Progress>,
+    state: Mutex<State>,
+    /// What went wrong while somebody else waited.
+    unreported: Mutex<Option<Error>>,
+    pub(crate) callbacks: Arc<Outstanding>,
+    /// What keeps a stream that somebody has lent.
+    lent: Option<Keep>,
+}
+
+/// What keeps something of another library's.
+pub(crate) struct Keep(#[allow(dead_code, reason = "it is kept")] pub(crate) Box<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keep")
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// What the next operation comes after, its own stream apart.
+    pub(crate) clock: Clock,
+    /// Operations so far, those that were refused too.
+    pub(crate) enqueued: u64,
+    /// It is not enqueued but becomes part of a graph.
+    capturing: Option<Capturing>,
+}
+
+impl State {
+    /// What the stream's operations become, if they are not carried out.
+    pub(crate) fn capturing(&mut self) -> &mut Option<Capturing> {
+        // Streams that had joined leave when the graph is captured, unasked.
+        self.capturing.take_if(|capturing| capturing.is_done());
+        &mut self.capturing
+    }
+}
+
+/// Memory that an operation uses.
+#[derive(Clone)]
+pub(crate) struct Used {
+    pub(crate) memory: Arc<dyn Memory>,
+    pub(crate) bytes: Range<u64>,
+    pub(crate) write: bool,
+    /// All of it is written, whatever it was before. What is changed in place is not.
+    pub(crate) anew: bool,
+}
+
+impl StreamCore {
+    pub(crate) fn new(device: &Device, kind: Kind, priority: Priority) -> Result<Arc<Self>> {
+        let driver = device.driver();
+        let level = priority.level(driver.info().priorities);
+        let raw = match kind {
+            Kind::NonBlocking => driver.create_stream(level)?,
+            Kind::Blocking => driver.create_blocking_stream(level)?,
+            Kind::Null => driver.null_stream()?,
+            Kind::PerThread(_) => driver.per_thread_stream()?,
+            // That comes with its handle.
+            Kind::Lent => return Err(ErrorKind::Skipped.into()),
+        };
+        Ok(Self::of(device, (kind, level), raw, None))
+    }
+
+    /// Another library's stream.
+    pub(crate) fn lent(device: &Device, raw: RawStream, keep: Keep) -> Arc<Self> {
+        Self::of(device, (Kind::Lent, 0), raw, Some(keep))
+    }
+
+    fn of(device: &Device, (kind, level): (Kind, i32), raw: RawStream, lent: Option<Keep>) -> Arc<Self> {
+        let of_a_thread = matches!(kind, Kind::PerThread(_)) && !device.is_simulated();
+        let core = Arc::new(Self {
+            device: device.clone(),
+            raw,
+            kind,
+            level,
+            progress: Progress::of(device, raw, of_a_thread),
+            state: Mutex::default(),
+            unreported: Mutex::default(),
+            callbacks: Arc::default(),
+            lent,
+        });
+        device.registry().add_stream(&core);
+        core
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing of the user's runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses the stream of another thread.
+    pub(crate) fn check_thread(&self) -> Result<()> {
+        match self.kind {
+            Kind::PerThread(thread) if thread != thread::current().id() => {
+                Err(ErrorKind::StreamOfAnotherThread.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Enqueues an operation that uses this memory.
+    ///
+    /// # Safety
+    /// The operation stays within that memory, and of the memory only within what was checked to be there. The memory stays as
+    /// long as a use of it is noted. What else the operation needs stays until the stream has got there.
+    pub(crate) unsafe fn enqueue(
+        self: &Arc<Self>,
+        caller: Caller,
+        memory: &[Used],
+        checked: bool,
+        operation: Operation<'_>,
+    ) -> Result<()> {
+        self.check_thread()?;
+        let driver = self.device.driver();
+        // A function of a stream's may not: the stream that it would enqueue on may wait for it.
+        registry::may_wait(&self.device, Some(caller))?;
+        let registry = self.device.registry();
+        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        let all = registry.with_overlaps(memory);
+        let others = self.legacy_others();
+        let _legacy = self.legacy();
+        let mut state = self.state();
+        let mut operation = operation;
+        if let Some(capturing) = state.capturing() {
+            let tag = registry.tag(driver, caller, capturing.len() as u64);
+            // SAFETY: the caller's promise.
+            match unsafe { capturing.record(caller, tag, memory, checked, operation) }? {
+                None => return Ok(()),
+                // The graph was captured at this moment.
+                Some(left) => operation = left,
+            }
+            state.capturing = None;
+        }
+        if operation.is_nothing() {
+            return Ok(());
+        }
+        let memory = all.as_deref().unwrap_or(memory);
+        let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
+        let State { clock: known, enqueued, .. } = &mut *state;
+        let clock = joined.as_ref().unwrap_or(known);
+        // All of it before any of it is noted: what is refused is no use.
+        for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
+            if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
+                return Err(race(&earlier, (caller, *write)));
+            }
+        }
+        // Also if it is refused after all: what is noted by then has a number that is nobody else's.
+        *enqueued += 1;
+        let number = *enqueued;
+        let mut new = self.use_of(number, caller);
+        for (index, Used { memory: its, bytes, write, .. }) in memory.iter().enumerate() {
+            new.write = *write;
+            if let Err(refused) = its.uses().note(bytes, &new, clock, checked) {
+                memory[..index].iter().for_each(|used| used.memory.uses().has_refused(&used.bytes, &new));
+                return Err(match refused {
+                    Refused::Race(earlier) => race(&earlier, (caller, *write)),
+                    Refused::Held => Error::new(ErrorKind::HeldByRun).at(caller.place()),
+                });
+            }
+        }
+        let tag = registry.tag(driver, caller, number);
+        // SAFETY: the caller's promise; the stream is live.
+        let outcome = unsafe { operation.enqueue(driver, self.raw, tag) };
+        for Used { memory, bytes, write, anew } in memory {
+            new.write = *write;
+            match outcome {
+                Ok(()) => memory.uses().has_taken(bytes, &new, clock, *anew),
+                Err(_) => memory.uses().has_refused(bytes, &new),
+            }
+        }
+        // Not before: the stream has waited now.
+        if let (Ok(()), Some(joined)) = (&outcome, joined) {
+            *known = joined;
+        }
+        drop(state);
+        outcome.map_err(|error| self.explain(error, Some(caller)))
+    }
+
+    /// Keeps others from streams of the null stream's kind, if it is one.
+    pub(crate) fn legacy(&self) -> Option<MutexGuard<'_, ()>> {
+        self.kind.is_legacy().then(|| self.device.registry().legacy())
+    }
+
+    /// The streams that it waits for without a word.
+    pub(crate) fn legacy_others(&self) -> Vec<Arc<Self>> {
+        if !self.kind.is_legacy() {
+            return Vec::new();
+        }
+        let mut others = self.device.registry().legacy_streams();
+        others.retain(|other| (self.kind == Kind::Null) != (other.kind == Kind::Null));
+        others
+    }
+
+    /// What the next operation comes after, if it is enqueued.
+    pub(crate) fn with_legacy(&self, state: &State, others: &[Arc<Self>]) -> Clock {
+        let mut clock = state.clock.clone();
+        for other in others {
+            // Not locked by anybody else, who would have to be the one for streams of this kind.
+            let its = other.state();
+            clock.join(&its.clock);
+            clock.advance(&other.progress, its.enqueued);
+        }
+        clock
+    }
+
+    /// What comes before a point after the operation enqueued last.
+    pub(crate) fn now(&self, state: &State) -> Clock {
+        let mut clock = state.clock.clone();
+        clock.advance(&self.progress, state.enqueued);
+        clock
+    }
+
+    /// Waits on the host for everything enqueued so far.
+    pub(crate) fn synchronize(&self) -> Result<()> {
+        self.check_thread()?;
+        registry::may_wait(&self.device, None)?;
+        if self.state().capturing().is_some() {
+            return Err(ErrorKind::Capturing { what: "waited for" }.into());
+        }
+        self.drain(true)?;
+        self.take_kept().map_or(Ok(()), Err)
+    }
+
+    /// What went wrong while somebody else waited.
+    pub(crate) fn take_kept(&self) -> Option<Error> {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
+    /// for at all.
+    fn drain(&self, callbacks: bool) -> Result<()> {
+        registry::may_wait(&self.device, None)?;
+        let (clock, enqueued, issued) = {
+            let state = self.state();
+            (self.now(&state), state.enqueued, self.callbacks.issued())
+        };
+        let waiting = self.progress.stream();
+        let since = self.progress.completed();
+        let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
+        let is_over = match &outcome {
+            Ok(()) => {
+                clock.is_over();
+                true
+            }
+            Err(error) => {
+                self.fail_since(since, error);
+                // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
+                let is_over = self.wait_on_device().is_ok();
+                if is_over {
+                    self.progress.reached(enqueued);
+                }
+                is_over
+            }
+        };
+        // Other streams are asked for, and callbacks waited for, when others can wait for this one.
+        drop(waiting);
+        if is_over && outcome.is_err() {
+            ask(self.device.registry(), &clock);
+        }
+        if is_over && callbacks && !registry::is_callback() {
+            self.callbacks.wait(issued);
+        }
+        outcome
+    }
+
+    /// Notes that the device has reported a failure after the first `completed` operations. It has carried
+    /// out none of the later ones, nor of those that were enqueued meanwhile.
+    fn fail_since(&self, completed: u64, error: &Error) {
+        let enqueued = self.state().enqueued;
+        self.progress.fail(completed + 1..=enqueued, error);
+    }
+
+    fn wait_on_device(&self) -> DriverResult<()> {
+        let driver = self.device.driver();
+        match self.kind {
+            // On a GPU that number is another stream to another thread.
+            Kind::PerThread(thread) if thread != thread::current().id() && !driver.info().simulated => {
+                driver.synchronize_device()
+            }
+            // SAFETY: the stream is live.
+            _ => unsafe { driver.synchronize_stream(self.raw) },
+        }
+    }
+
+    /// Waits for the first `number` operations; `false` if it cannot be waited for.
+    pub(crate) fn wait_for(&self, number: u64) -> bool {
+        if self.progress.has_reached(number) {
+            return true;
+        }
+        if let Err(error) = self.drain(false) {
+            self.keep(error);
+        }
+        self.progress.has_reached(number)
+    }
+
+    /// An error that the stream's next synchronisation reports.
+    pub(crate) fn keep(&self, error: Error) {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Whether everything enqueued so far is complete.
+    pub(crate) fn query(&self) -> Result<bool> {
+        self.check_thread()?;
+        registry::may_wait(&self.device, None)?;
+        let clock = {
+            let mut state = self.state();
+            if state.capturing().is_some() {
+                return Err(ErrorKind::Capturing { what: "asked" }.into());
+            }
+            self.now(&state)
+        };
+        // Whoever waits for it at this moment is told what has failed. It is not complete yet, or will be known to be at once.
+        let Some(asking) = self.progress.try_stream() else { return Ok(false) };
+        let since = self.progress.completed();
+        // SAFETY: the stream is live.
+        let done = unsafe { self.device.driver().query_stream(self.raw) };
+        let done = done.map_err(|error| {
+            let is_of_operations = error.tag.is_some() || error.is_asynchronous();
+            let error = self.explain(error, None);
+            if is_of_operations {
+                // The device does not report the failure again to the next caller that waits.
+                self.fail_since(since, &error);
+            }
+            error
+        })?;
+        if done {
+            clock.is_over();
+        }
+        drop(asking);
+        Ok(done)
+    }
+
+    /// Notes that what others have enqueued here so far uses this memory, also where that is an error: it is under way.
+    pub(crate) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
+        self.check_thread()?;
+        registry::may_wait(&self.device, None)?;
+        // Dropped last: the last handle of a stream waits for it, as does that of memory.
+        let all = self.device.registry().with_overlaps(std::slice::from_ref(used));
+        let all = all.as_deref().unwrap_or(std::slice::from_ref(used));
+        let others = self.legacy_others();
+        let legacy = self.legacy();
+        let mut state = self.state();
+        let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
+        state.enqueued += 1;
+        if let Some(joined) = joined {
+            state.clock = joined;
+        }
+        let (mut earlier, mut is_noted) = (None, true);
+        let new = Use { write: used.write, ..self.use_of(state.enqueued, caller) };
+        for Used { memory, bytes, write, anew } in all {
+            let uses = memory.uses();
+            let found = uses.conflict(bytes.clone(), *write, (&self.progress, &state.clock));
+            earlier = earlier.or(found);
+            match uses.note(bytes, &new, &state.clock, false) {
+                Ok(()) => uses.has_taken(bytes, &new, &state.clock, *anew),
+                Err(_) => is_noted = false,
+            }
+        }
+        drop((state, legacy));
+        if !is_noted {
+            // The run that has the memory may give it back, and its owner free it, while it is still used here.
+            self.drain(true)?;
+            return Err(Error::new(ErrorKind::HeldByRun).at(caller.place()));
+        }
+        earlier.filter(|_| checked).map_or(Ok(()), |earlier| Err(race(&earlier, (caller, used.write))))
+    }
+
+    /// Notes that the operation enqueued last is a use of something that is no memory.
+    pub(crate) fn note_last(self: &Arc<Self>, uses: &Uses, caller: Caller) {
+        let state = self.state();
+        let last = Use { write: true, ..self.use_of(state.enqueued, caller) };
+        // What does not matter is never refused.
+        let _ = uses.note(&(0..1), &last, &state.clock, false);
+        uses.has_taken(&(0..1), &last, &state.clock, false);
+    }
+
+    /// A use by one of its operations, which reads.
+    fn use_of(self: &Arc<Self>, number: u64, caller: Caller) -> Use {
+        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
+        Use { progress, number, stream, caller, write: false, refused: false }
+    }
+
+    /// A driver's error, of the operation that is known to be at fault.
+    pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
+        registry::explain(self.device.registry(), error, caller)
+    }
+}
+
+impl Drop for StreamCore {
+    fn drop(&mut self) {
+        if fork::is_child() {
+            // It is the other process's, and so is what keeps it.
+            return std::mem::forget(self.lent.take());
+        }
+        let driver = self.device.driver();
+        self.device.registry().remove_stream(self);
+        if let Some(error) = self.take_kept() {
+            self.device.registry().not_told(error);
+        }
+        let (clock, enqueued) = {
+            let state = self.state();
+            (self.now(&state), state.enqueued)
+        };
+        let progress = Arc::clone(&self.progress);
+        // CUDA keeps a thread's stream as long as the thread.
+        let is_own = match self.kind {
+            Kind::NonBlocking | Kind::Blocking => true,
+            Kind::PerThread(_) => driver.info().simulated,
+            Kind::Null | Kind::Lent => false,
+        };
+        let lent = self.lent.take();
+        let raw = self.raw;
+        let end = move |device: &Device| {
+            let driver = device.driver();
+            // Whoever asks for memory that it uses may have waited for it before.
+            let mut stream = progress.stream();
+            let Some(last) = *stream else { return };
+            let since = progress.completed();
+            // SAFETY: the stream is live.
+            let wait = || unsafe { last.wait(driver) };
+            let first = wait().map_err(|error| registry::explain(device.registry(), error, None));
+            let is_over = match &first {
+                Ok(()) => {
+                    clock.is_over();
+                    true
+                }
+                Err(error) => {
+                    progress.fail(since + 1..=enqueued, error);
+                    device.registry().not_told(error.clone());
+                    let is_over = wait().is_ok();
+                    if is_over {
+                        progress.reached(enqueued);
+                    }
+                    is_over
+                }
+            };
+            *stream = None;
+            if is_over && is_own {
+                // SAFETY: the stream is live and destroyed here only. One that cannot be waited for stays.
+                let _ = unsafe { driver.destroy_stream(raw) };
+            }
+            drop(stream);
+            if is_over && first.is_err() {
+                ask(device.registry(), &clock);
+            }
+            contain(|| drop(lent));
+        };
+        if driver.may_wait().is_ok() {
+            return end(&self.device);
+        }
+        // Inside of a function of a stream's: elsewhere, or else it stays.
+        let device = self.device.clone();
+        let mut stream = self.progress.stream();
+        if self.device.registry().call_back(Box::new(move || end(&device))).is_err() {
+            // What has kept another library's stream is gone.
+            *stream = None;
+        }
+    }
+}
+
+/// Waits for the streams that a failed stream comes after. Each of them notes its own failures, which may
+/// have caused this one. Data that a stream without a failure has written are valid.
+fn ask(registry: &Registry, clock: &Clock) {
+    for stream in registry.streams() {
+        if let Some(number) = clock.reached_of(&stream.progress) {
+            // The stream keeps its failure.
+            stream.wait_for(number);
+        }
+    }
+}
+
+fn race(earlier: &Use, later: (Caller, bool)) -> Error {
+    raced((earlier.caller, earlier.write), later)
+}
+
+/// What nothing orders.
+pub(crate) fn raced(earlier: (Caller, bool), later: (Caller, bool)) -> Error {
+    let [earlier_touch, later_touch] =
+        [earlier, later].map(|(caller, writes)| Box::new(caller.touch(writes)));
+    Error::new(ErrorKind::Race { earlier: earlier_touch, later: later_touch }).at(later.0.place())
+}
+
+/// Where the user's call is.
+#[track_caller]
+pub(crate) fn caller(what: &'static str) -> Caller {
+    Caller { what, at: Location::caller() }
+}
+
+/// Callbacks that a stream was given and that have not returned.
+#[derive(Debug, Default)]
+pub(crate) struct Outstanding {
+    callbacks: Mutex<Callbacks>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Callbacks {
+    /// So far.
+    issued: u64,
+    /// The numbers of those that have not returned, and may still be called.
+    left: BTreeSet<u64>,
+}
+
+impl Outstanding {
+    fn locked(&self) -> MutexGuard<'_, Callbacks> {
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a new one.
+    pub(crate) fn issue(&self) -> u64 {
+        let mut callbacks = self.locked();
+        callbacks.issued += 1;
+        let number = callbacks.issued;
+        callbacks.left.insert(number);
+        number
+    }
+
+    fn issued(&self) -> u64 {
+        self.locked().issued
+    }
+
+    /// It has returned, or will not be called.
+    pub(crate) fn is_over(&self, number: u64) {
+        self.locked().left.remove(&number);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the first so many.
+    fn wait(&self, issued: u64) {
+        let is_left =
+            |callbacks: &mut Callbacks| callbacks.left.first().is_some_and(|first| *first <= issued);
+        drop(self.changed.wait_while(self.locked(), is_left).unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,259 @@
+//! What comes before what: how far streams are known to have got, and what each of their operations comes after.
+//!
+//! Numbers count the operations of one stream, from 1. A [`Clock`] names for each stream the last operation that is before
+//! some point; an event has one, and so has a stream. Whatever the host has waited for is noted in the streams' own
+//! [`Progress`], where everybody sees it.
+
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use super::registry;
+use crate::base::error::Error;
+use crate::device::Device;
+use crate::driver::{Driver, DriverResult, RawStream};
+
+/// How many operations of a stream are known to have completed.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    device: Device,
+    /// The driver's stream, until it has been waited for for the last time. One waits for it at a time, and notes what has failed
+    /// before another one does: a device may say that once.
+    stream: Mutex<Option<Last>>,
+    completed: AtomicU64,
+    /// The failures in order, each with the operations of which one has failed.
+    failed: Mutex<Vec<(RangeInclusive<u64>, Error)>>,
+    /// Whether there is any failure. It is read without the lock.
+    has_failed: AtomicBool,
+}
+
+/// A stream as whoever waits for it needs it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Last {
+    raw: RawStream,
+    /// To any other thread, its number on a GPU is another stream.
+    of_a_thread: bool,
+}
+
+impl Last {
+    /// Waits for all that was enqueued.
+    ///
+    /// # Safety
+    /// The stream is live.
+    pub(crate) unsafe fn wait(self, driver: &dyn Driver) -> DriverResult<()> {
+        match self.of_a_thread {
+            true => driver.synchronize_device(),
+            // SAFETY: the caller's promise.
+            false => unsafe { driver.synchronize_stream(self.raw) },
+        }
+    }
+}
+
+/// The most failures of a stream that are told apart. Beyond that, the oldest are merged.
+const FAILURES: usize = 256;
+
+impl Progress {
+    /// Of a new stream, which is live until [`Progress::stream`] has none any more.
+    pub(crate) fn of(device: &Device, raw: RawStream, of_a_thread: bool) -> Arc<Self> {
+        Self::with(device, Some(Last { raw, of_a_thread }))
+    }
+
+    /// Of no stream.
+    #[cfg(test)]
+    pub(crate) fn new(device: &Device) -> Arc<Self> {
+        Self::with(device, None)
+    }
+
+    fn with(device: &Device, stream: Option<Last>) -> Arc<Self> {
+        Arc::new(Self {
+            device: device.clone(),
+            stream: Mutex::new(stream),
+            completed: AtomicU64::new(0),
+            failed: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+        })
+    }
+
+    /// The right to wait for the stream, and to note what comes of it.
+    pub(crate) fn stream(&self) -> MutexGuard<'_, Option<Last>> {
+        // Nothing of the user's runs under the lock.
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, unless somebody else has it.
+    pub(crate) fn try_stream(&self) -> Option<MutexGuard<'_, Option<Last>>> {
+        match self.stream.try_lock() {
+            Ok(stream) => Some(stream),
+            Err(TryLockError::Poisoned(stream)) => Some(stream.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Waits for the first so many operations of a stream that has no handle, and so gets no more. `false` if that is not possible.
+    pub(crate) fn wait_for_the_last(&self, number: u64) -> bool {
+        let driver = self.device.driver();
+        if self.has_reached(number) || driver.may_wait().is_err() {
+            return self.has_reached(number);
+        }
+        let stream = self.stream();
+        let since = self.completed();
+        if self.has_reached(number) {
+            return true;
+        }
+        let wait = || match *stream {
+            // SAFETY: it is live as long as it is there, and nobody takes it away meanwhile.
+            Some(stream) => unsafe { stream.wait(driver) },
+            None => driver.synchronize_device(),
+        };
+        // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
+        let first = wait();
+        if let Err(error) = &first {
+            let error = registry::explain(self.device.registry(), error.clone(), None);
+            self.fail(since + 1..=u64::MAX, &error);
+            self.device.registry().not_told(error);
+        }
+        if first.is_ok() || wait().is_ok() {
+            self.reached(number);
+        }
+        self.has_reached(number)
+    }
+
+    /// Notes that one of these operations has failed. Call it before they count as completed.
+    pub(crate) fn fail(&self, operations: RangeInclusive<u64>, error: &Error) {
+        if operations.is_empty() {
+            return;
+        }
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.last_mut().filter(|(last, _)| operations.start() <= last.end()) {
+            // A lost device reports the failure each time.
+            Some((last, _)) => {
+                *last = *last.start().min(operations.start())..=*last.end().max(operations.end());
+            }
+            None => failed.push((operations, error.clone())),
+        }
+        if failed.len() > FAILURES {
+            // An operation between the two may be taken for failed, but no failure is lost.
+            let (oldest, _) = failed.remove(0);
+            failed[0].0 = *oldest.start()..=*failed[0].0.end();
+        }
+        self.has_failed.store(true, Ordering::Release);
+    }
+
+    /// The error, if this operation, which is over, may have failed.
+    pub(crate) fn failure(&self, number: u64) -> Option<Error> {
+        if !self.has_failed.load(Ordering::Acquire) {
+            return None;
+        }
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = failed.iter().find(|(operations, _)| operations.contains(&number));
+        found.map(|(_, error)| error.clone())
+    }
+
+    /// How many are known to have completed.
+    pub(crate) fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Acquire)
+    }
+
+    /// The first so many have completed.
+    pub(crate) fn reached(&self, number: u64) {
+        self.completed.fetch_max(number, Ordering::AcqRel);
+    }
+
+    /// Whether it is known that the first so many have.
+    pub(crate) fn has_reached(&self, number: u64) -> bool {
+        self.completed() >= number
+    }
+}
+
+/// For each stream, how many of its operations come before a point. A handful of streams: no need to sort.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Clock(Vec<(Arc<Progress>, u64)>);
+
+impl Clock {
+    /// Whether that operation comes before.
+    pub(crate) fn covers(&self, progress: &Arc<Progress>, number: u64) -> bool {
+        self.0.iter().any(|(of, reached)| Arc::ptr_eq(of, progress) && *reached >= number)
+    }
+
+    /// The first `number` operations of a stream come before, too.
+    pub(crate) fn advance(&mut self, progress: &Arc<Progress>, number: u64) {
+        match self.0.iter_mut().find(|(of, _)| Arc::ptr_eq(of, progress)) {
+            Some((_, reached)) => *reached = (*reached).max(number),
+            None => self.0.push((Arc::clone(progress), number)),
+        }
+    }
+
+    /// What comes before the other point comes before this one. What is over anyway need not be named.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.0.retain(|(progress, number)| !progress.has_reached(*number));
+        for (progress, number) in &other.0 {
+            if !progress.has_reached(*number) {
+                self.advance(progress, *number);
+            }
+        }
+    }
+
+    /// How many operations of a stream come before.
+    pub(crate) fn reached_of(&self, progress: &Arc<Progress>) -> Option<u64> {
+        self.0.iter().find(|(of, _)| Arc::ptr_eq(of, progress)).map(|(_, reached)| *reached)
+    }
+
+    /// The point was reached, and nothing has failed on the way: all that comes before is over.
+    pub(crate) fn is_over(&self) {
+        self.0.iter().for_each(|(progress, number)| progress.reached(*number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+    use crate::base::error::ErrorKind;
+
+    fn failed(progress: &Progress, number: u64) -> Option<usize> {
+        progress.failure(number).map(|error| match error.kind() {
+            ErrorKind::CopyLength { from, .. } => *from,
+            _ => panic!("{error}"),
+        })
+    }
+
+    #[test]
+    fn failures_are_those_of_their_operations() {
+        let device = Device::simulated(Spec::default());
+        let (one, error) = (Progress::new(&device), |from| ErrorKind::CopyLength { from, to: 0 }.into());
+        one.fail(2..=3, &error(1));
+        one.fail(RangeInclusive::new(5, 4), &error(2));
+        one.fail(5..=6, &error(3));
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(|number| failed(&one, number)), {
+            [None, Some(1), Some(1), None, Some(3), Some(3), None]
+        });
+        // The device is lost.
+        one.fail(5..=9, &error(4));
+        assert_eq!((failed(&one, 9), failed(&one, 10)), (Some(3), None));
+        // There is room for many, and the last ones are told apart.
+        for number in 0..2 * FAILURES as u64 {
+            one.fail(20 + 2 * number..=20 + 2 * number, &error(number as usize));
+        }
+        assert!(one.failed.lock().expect("no panic").len() <= FAILURES);
+        assert!(failed(&one, 2).is_some() && failed(&one, 4).is_some());
+        let last = 20 + 4 * FAILURES as u64 - 2;
+        assert_eq!((failed(&one, last), failed(&one, last - 1)), (Some(2 * FAILURES - 1), None));
+    }
+
+    #[test]
+    fn what_is_over_is_forgotten() {
+        let device = Device::simulated(Spec::default());
+        let [one, other] = [(); 2].map(|()| Progress::new(&device));
+        let mut event = Clock::default();
+        event.advance(&one, 3);
+        event.advance(&one, 2);
+        let mut clock = Clock::default();
+        clock.advance(&other, 7);
+        clock.join(&event);
+        assert!(clock.covers(&one, 3) && !clock.covers(&one, 4) && clock.covers(&other, 7));
+        event.is_over();
+        assert!(one.has_reached(3) && !one.has_reached(4) && !other.has_reached(1));
+        clock.join(&event);
+        assert_eq!(clock.0.len(), 1, "only what is still to come is named");
+    }
+}

@@ -1,0 +1,61 @@
+//! [`Shared`]: what all handles of a device share.
+
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, OnceLock};
+
+use super::pending::Registry;
+use crate::backends::forked::Forked;
+use crate::base::fork;
+use crate::base::model::DeviceModel;
+use crate::driver::Driver;
+
+/// What all handles of one device share. It ends with the last of them.
+pub(super) struct Shared {
+    parts: ManuallyDrop<Parts>,
+}
+
+struct Parts {
+    driver: Arc<dyn Driver>,
+    registry: Registry,
+    model: OnceLock<DeviceModel>,
+}
+
+impl Shared {
+    pub(super) fn new(driver: Arc<dyn Driver>) -> Self {
+        let model = driver.model().map_or_else(OnceLock::new, |model| OnceLock::from(model.clone()));
+        Self { parts: ManuallyDrop::new(Parts { driver, registry: Registry::default(), model }) }
+    }
+
+    /// What stands in a forked process for that of every device. Nothing of it was locked by a thread of the other process.
+    #[cold]
+    pub(super) fn of_another_process() -> &'static Self {
+        static SHARED: OnceLock<Shared> = OnceLock::new();
+        SHARED.get_or_init(|| Self::new(Arc::new(Forked::new())))
+    }
+
+    #[inline]
+    pub(super) fn driver(&self) -> &dyn Driver {
+        &*self.parts.driver
+    }
+
+    #[inline]
+    pub(super) fn registry(&self) -> &Registry {
+        &self.parts.registry
+    }
+
+    /// What the device is like, once that is known.
+    pub(super) fn model(&self) -> &OnceLock<DeviceModel> {
+        &self.parts.model
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if fork::is_child() {
+            // The device belongs to the other process, so nothing of it is released here.
+            return;
+        }
+        // SAFETY: it is dropped here only, and nothing looks at it afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.parts) };
+    }
+}

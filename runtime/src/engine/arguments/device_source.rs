@@ -1,0 +1,185 @@
+//! The arguments that `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::base::error::Result;
+use crate::device::launch::{DeviceSlice, DeviceSliceMut};
+use crate::device::memory::{DeviceBuf, DeviceCore, owner};
+use crate::device::pending::Held;
+use crate::driver::DevicePtr;
+
+/// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`, or a part of one,
+/// `buffer.slice(range)?`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not device memory of `{T}`, but this argument is declared `device`",
+    label = "expected `&DeviceBuf<{T}>`",
+    note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them",
+    note = "a part of a `DeviceBuf` is `buffer.slice(range)?`"
+)]
+pub trait DeviceInput<'a, T: Pod>: sealed::Sealed {
+    #[doc(hidden)]
+    fn source(self) -> Result<DeviceSource<'a>>;
+}
+
+/// Data on the device that a pipeline reads and writes in place: `&mut DeviceBuf<T>`, or a part of one,
+/// `buffer.slice_mut(range)?`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
+    label = "expected `&mut DeviceBuf<{T}>`",
+    note = "copy the data to the device once with `DeviceBuf::from_slice`, or drop `device` to have each run copy them",
+    note = "a part of a `DeviceBuf` is `buffer.slice_mut(range)?`"
+)]
+pub trait DeviceInOut<'a, T: Pod>: sealed::Sealed {
+    #[doc(hidden)]
+    fn source(self) -> Result<DeviceSource<'a>>;
+}
+
+/// Data on the device that a pipeline writes in place: `&mut DeviceBuf<T>`, or a part of one, as long as the
+/// result.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not device memory of `{T}` to write, but this argument is declared `device`",
+    label = "expected `&mut DeviceBuf<{T}>`",
+    note = "allocate it with `DeviceBuf::zeroed`, or drop `device` to have each run copy the result to the host",
+    note = "a part of a `DeviceBuf` is `buffer.slice_mut(range)?`"
+)]
+pub trait DeviceOutput<'a, T: Pod>: sealed::Sealed {
+    #[doc(hidden)]
+    fn source(self) -> Result<DeviceSource<'a>>;
+}
+
+/// The memory of one argument on the device. Only the traits above make one, so it is what it says for the lifetime `'a`.
+#[doc(hidden)]
+pub struct DeviceSource<'a> {
+    pub(crate) core: Arc<DeviceCore>,
+    /// Where it begins, in the core's memory.
+    pub(crate) ptr: DevicePtr,
+    pub(crate) bytes: usize,
+    /// In elements.
+    pub(crate) len: usize,
+    /// Whether it was borrowed mutably.
+    pub(crate) writable: bool,
+    /// Streams are refused as long as the run has it.
+    pub(crate) held: Held,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> DeviceSource<'a> {
+    fn whole<T: Pod>(buffer: &DeviceBuf<T>, writable: bool) -> Self {
+        Self::new::<T>(buffer.core(), buffer.core().ptr(), buffer.len(), writable)
+    }
+
+    /// `len` elements at `ptr`, which are the core's.
+    fn new<T: Pod>(core: &Arc<DeviceCore>, ptr: DevicePtr, len: usize, writable: bool) -> Self {
+        let held = Held::new(Arc::clone(core) as _);
+        // What is left of the operations of streams is over before the run begins, or else the buffer is poisoned.
+        core.settled(writable);
+        let bytes = len * size_of::<T>();
+        Self { core: Arc::clone(core), ptr, bytes, len, writable, held, borrow: PhantomData }
+    }
+
+    fn part_to_write<T: Pod>(slice: &DeviceSliceMut<'a, T>) -> Result<Self> {
+        Ok(Self::new::<T>(owner(slice.owner())?, DevicePtr(slice.address()), slice.len(), true))
+    }
+}
+
+impl<T: Pod> sealed::Sealed for &DeviceBuf<T> {}
+impl<'a, T: Pod> DeviceInput<'a, T> for &'a DeviceBuf<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        Ok(DeviceSource::whole(self, false))
+    }
+}
+
+impl<T: Pod> sealed::Sealed for &mut DeviceBuf<T> {}
+impl<'a, T: Pod> DeviceInOut<'a, T> for &'a mut DeviceBuf<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        Ok(DeviceSource::whole(self, true))
+    }
+}
+impl<'a, T: Pod> DeviceOutput<'a, T> for &'a mut DeviceBuf<T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        Ok(DeviceSource::whole(self, true))
+    }
+}
+
+impl<T: Pod> sealed::Sealed for DeviceSlice<'_, T> {}
+impl<'a, T: Pod> DeviceInput<'a, T> for DeviceSlice<'a, T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        Ok(DeviceSource::new::<T>(owner(self.owner())?, DevicePtr(self.address()), self.len(), false))
+    }
+}
+
+impl<T: Pod> sealed::Sealed for DeviceSliceMut<'_, T> {}
+impl<'a, T: Pod> DeviceInOut<'a, T> for DeviceSliceMut<'a, T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        DeviceSource::part_to_write(&self)
+    }
+}
+impl<'a, T: Pod> DeviceOutput<'a, T> for DeviceSliceMut<'a, T> {
+    fn source(self) -> Result<DeviceSource<'a>> {
+        DeviceSource::part_to_write(&self)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{Device, ErrorKind, Spec};
+
+    /// Devices that keep memory for good, so that a leak checker finds what belongs to them.
+    static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+
+    fn core_of(buffer: &DeviceBuf<u8>) -> Arc<DeviceCore> {
+        DeviceInput::source(buffer).expect("it is a buffer").core
+    }
+
+    #[test]
+    fn a_source_says_what_it_is() {
+        let device = Device::simulated(Spec::default());
+        let mut buffer = DeviceBuf::from_slice(&device, &[1_u16, 2, 3]).expect("memory");
+        let read = DeviceInput::source(&buffer).expect("it is a buffer");
+        assert_eq!((read.len, read.writable, read.bytes), (3, false, 6));
+        assert!(Arc::ptr_eq(&read.core, buffer.core()) && read.core.device().same(&device));
+        let written = DeviceInOut::source(&mut buffer).expect("it is a buffer");
+        assert_eq!((written.len, written.writable), (3, true));
+        let written = DeviceOutput::source(&mut buffer).expect("it is a buffer");
+        assert_eq!((written.len, written.writable), (3, true));
+        drop(written);
+        let start = buffer.core().ptr();
+        let part = DeviceInput::source(buffer.slice(1..).expect("a part")).expect("of a buffer");
+        assert_eq!((part.ptr, part.bytes, part.len, part.writable), (start.offset(2), 4, 2, false));
+        drop(part);
+        let part = DeviceOutput::source(buffer.slice_mut(..2).expect("a part")).expect("of a buffer");
+        assert_eq!((part.ptr, part.bytes, part.len, part.writable), (start, 4, 2, true));
+        // Memory that a run hands out is no argument of another run.
+        let of_a_run = DeviceSlice::<u16>::new(DevicePtr(256), 2);
+        assert!(matches!(of_a_run.to_vec().unwrap_err().kind(), ErrorKind::OfARun));
+        let refused = DeviceInput::source(of_a_run).err().expect("it is no buffer's");
+        assert!(matches!(refused.kind(), ErrorKind::OfARun));
+    }
+
+    /// A run that holds the memory keeps it, and may give it up.
+    #[test]
+    fn a_source_outlives_its_buffer() {
+        let device = Device::simulated(Spec::default());
+        let before = device.free_memory().expect("a number");
+        let core = core_of(&DeviceBuf::zeroed(&device, 1000).expect("memory"));
+        assert_eq!(device.free_memory().expect("a number"), before - 1024);
+        drop(core);
+        assert_eq!(device.free_memory().expect("a number"), before);
+
+        let core = core_of(&DeviceBuf::zeroed(&device, 1000).expect("memory"));
+        core.poison();
+        drop(core);
+        KEPT.lock().expect("no panic").push(device.clone());
+        assert_eq!(device.free_memory().expect("a number"), before - 1024);
+    }
+}

@@ -1,0 +1,335 @@
+//! [`Call`]: the arguments of one run, checked. Those that are used where they are, and those that the whole run shares, have
+//! their methods in `in_place` and `shared`.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::Pipeline;
+use super::in_place::InPlace;
+use super::purpose::Purpose;
+use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
+use super::shared::Shared;
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::plan::{BufferKind, BufferPlan};
+use crate::device::Device;
+use crate::driver::DevicePtr;
+use crate::engine::arguments::{HostMemory, HostSource, InOut, Input, Output};
+
+/// A host argument of the call that gave it.
+#[derive(Debug)]
+pub struct Host<T> {
+    pub(super) index: usize,
+    elements: PhantomData<fn() -> T>,
+}
+
+/// A device buffer of the call that gave it.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    pub(super) index: usize,
+    elements: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Host<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Host<T> {}
+impl<T> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Buffer<T> {}
+
+/// A [`Buffer`] whose elements are its own business.
+///
+/// Were `Operation::read` to take a `Buffer<T>`, what a routine wants would decide `T`, and the compiler complain of `read`'s
+/// argument; so it complains of the routine's.
+pub trait AnyBuffer {
+    type Element: Pod;
+    fn buffer(self) -> Buffer<Self::Element>;
+}
+
+impl<T: Pod> AnyBuffer for Buffer<T> {
+    type Element = T;
+
+    #[inline]
+    fn buffer(self) -> Self {
+        self
+    }
+}
+
+/// Room for what a call knows of its arguments, empty between runs but for the last one's shapes, by which a failed run counts.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    pub(super) host_shapes: Vec<Shape>,
+    pub(super) buffers: Vec<BufferShape>,
+    pub(super) in_place: Vec<InPlace>,
+    pub(super) words: Vec<u64>,
+}
+
+/// One run being prepared.
+pub struct Call<'p, 'a> {
+    pub(super) pipeline: &'p mut Pipeline,
+    pub(super) purpose: Purpose,
+    pub(super) host_shapes: Vec<Shape>,
+    pub(super) hosts: Vec<HostSource<'a>>,
+    pub(super) buffers: Vec<BufferShape>,
+    pub(super) shared: Vec<Shared<'a>>,
+    pub(super) in_place: Vec<InPlace>,
+    /// Whether there is a source or a sink.
+    pub(super) streams: bool,
+    /// How many there are, and the argument that said so first.
+    pub(super) items: Option<(usize, &'static str)>,
+    /// Of what comes next.
+    halo: (usize, Edge),
+    per_chunk: bool,
+    /// Whether something was.
+    pub(super) any_per_chunk: bool,
+    /// The parameters.
+    pub(super) words: Vec<u64>,
+    /// Whether the run follows from them and from its arguments.
+    pub(super) repeats: bool,
+}
+
+impl<'p, 'a> Call<'p, 'a> {
+    pub(super) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
+        let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
+        // A run gives it back.
+        let Room { mut host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
+        host_shapes.clear();
+        Self {
+            pipeline,
+            purpose,
+            host_shapes,
+            hosts,
+            buffers,
+            shared: Vec::new(),
+            in_place,
+            streams: false,
+            items: None,
+            halo: (0, Edge::Clamp),
+            per_chunk: false,
+            any_per_chunk: false,
+            words,
+            repeats: false,
+        }
+    }
+
+    /// What comes next sees `items` more on each side of a chunk.
+    pub fn halo(&mut self, items: usize, edge: Edge) -> &mut Self {
+        self.halo = (items, edge);
+        self
+    }
+
+    /// What comes next has elements for each chunk.
+    pub fn per_chunk(&mut self) -> &mut Self {
+        (self.per_chunk, self.any_per_chunk) = (true, true);
+        self
+    }
+
+    /// The size of what comes next.
+    pub(super) fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
+        let (halo, edge) = std::mem::replace(&mut self.halo, (0, Edge::Clamp));
+        let size = Size::of::<T>(per_item).with_halo(halo);
+        (if std::mem::take(&mut self.per_chunk) { size.per_chunk() } else { size }, edge)
+    }
+
+    /// The items of the run.
+    pub(super) fn items(&self) -> usize {
+        self.items.map_or(0, |(items, _)| items)
+    }
+
+    /// The next `input`: `per_item` elements an item.
+    ///
+    /// # Errors
+    /// Its length does not fit its shape or the other arguments; it is poisoned or of another device.
+    pub fn input<T: Pod>(&mut self, per_item: usize, data: impl Input<'a, T>) -> Result<Host<T>> {
+        self.host(per_item, data.source(), true)
+    }
+
+    /// The next `inout`.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn inout<T: Pod>(&mut self, per_item: usize, data: impl InOut<'a, T>) -> Result<Host<T>> {
+        self.host(per_item, data.source(), true)
+    }
+
+    /// The next `output`.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn output<T: Pod>(&mut self, per_item: usize, data: impl Output<'a, T>) -> Result<Host<T>> {
+        self.host(per_item, data.source(), false)
+    }
+
+    /// The next device buffer.
+    ///
+    /// # Errors
+    /// Its shape is 0 or does not fit memory.
+    pub fn device<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
+        self.scratch(per_item)
+    }
+
+    /// The next buffer, in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`device`](Self::device).
+    pub fn host_scratch<T: Pod>(&mut self, per_item: usize) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 64, "page-locked memory is aligned to 64 bytes") };
+        self.scratch(per_item)
+    }
+
+    /// The next buffer, whose shape is checked.
+    pub(super) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
+        self.buffers.push(buffer);
+        Buffer { index: self.buffers.len() - 1, elements: PhantomData }
+    }
+
+    fn scratch<T>(&mut self, per_item: usize) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let (size, edge) = self.size::<T>(per_item);
+        self.shape_of_buffer(size, edge)?;
+        Ok(Buffer { index, elements: PhantomData })
+    }
+
+    /// Whether this device may use memory of `device`.
+    pub(super) fn usable(
+        &self,
+        host: &'static str,
+        is_poisoned: bool,
+        device: &Device,
+    ) -> Result<(), ErrorKind> {
+        if is_poisoned {
+            return Err(ErrorKind::Poisoned { host });
+        }
+        self.pipeline.device.check_own(host, device)
+    }
+
+    /// Whether this device may use the host's memory, and what the run `reads` of it is what was to be
+    /// written there.
+    pub(super) fn usable_on_host(
+        &self,
+        host: &'static str,
+        source: &HostSource<'a>,
+        reads: bool,
+    ) -> Result<()> {
+        match &source.memory {
+            HostMemory::Pageable(_) | HostMemory::Streamed => Ok(()),
+            HostMemory::Pinned(range) => {
+                let core = range.core();
+                if core.is_poisoned() {
+                    return Err(ErrorKind::Poisoned { host }.into());
+                }
+                let device = &self.pipeline.device;
+                if !core.is_copied_by(device)? {
+                    device.check_own(host, core.device())?;
+                }
+                range.failure().filter(|_| reads).map_or(Ok(()), Err)
+            }
+        }
+    }
+
+    fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>, reads: bool) -> Result<Host<T>> {
+        let index = self.hosts.len();
+        let (size, edge) = self.size::<T>(per_item);
+        let shape = self.shape_of_host(index, size, edge)?;
+        let name = self.pipeline.plan.hosts[index].name;
+        self.usable_on_host(name, &source, reads)
+            .and_then(|()| match &source.feed {
+                Some(feed) => Ok(self.may_stream(index, feed, shape)?),
+                None => Ok(self.count(name, shape, source.len)?),
+            })
+            .map_err(|error| error.at(self.pipeline.place_of_host(index)))?;
+        // Together, so that an argument that was refused leaves nothing to the next one.
+        self.streams |= source.feed.is_some();
+        self.host_shapes.push(shape);
+        self.hosts.push(source);
+        Ok(Host { index, elements: PhantomData })
+    }
+
+    /// An argument of `len` elements has as many items as the others.
+    pub(super) fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
+        let per_item = shape.per_item;
+        if shape.per_chunk {
+            // How many chunks there are is not known yet.
+            return Ok(());
+        }
+        // Mostly there is nothing to divide, which takes as long as all the rest.
+        let items = if per_item == 1 { len } else { len / per_item };
+        if items * per_item != len {
+            return Err(ErrorKind::Shape { host, len, per_item });
+        }
+        match self.items {
+            Some((other_items, other)) if other_items != items => {
+                Err(ErrorKind::Length { host, items, other, other_items })
+            }
+            _ => {
+                self.items = Some((items, host));
+                Ok(())
+            }
+        }
+    }
+
+    /// What has elements for each chunk has enough of them.
+    pub(super) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
+        if !self.any_per_chunk {
+            return Ok(());
+        }
+        let plan = self.pipeline.plan;
+        let too_short = |host, len, shape: &Shape| {
+            let per_chunk = shape.per_item;
+            let short = shape.per_chunk && len / per_chunk < chunks;
+            short.then(|| Error::new(ErrorKind::PerChunkLength { host, len, chunks, per_chunk }))
+        };
+        for (index, (source, shape)) in self.hosts.iter().zip(&self.host_shapes).enumerate() {
+            // A sink takes as many as there are.
+            if matches!(source.memory, HostMemory::Streamed) {
+                continue;
+            }
+            if let Some(error) = too_short(plan.hosts[index].name, source.len, shape) {
+                return Err(error.at(self.pipeline.place_of_host(index)));
+            }
+        }
+        let in_place = self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
+        for ((index, buffer), data) in in_place.zip(&self.in_place) {
+            if let Some(error) = too_short(plan.buffers[index].name, data.len, &buffer.shape) {
+                return Err(error.at(self.pipeline.place_of_buffer(index)));
+            }
+        }
+        Ok(())
+    }
+
+    fn shape_of_host(&self, index: usize, size: Size, edge: Edge) -> Result<Shape> {
+        let shape = Shape::new(self.pipeline.plan.hosts[index].name, size, edge);
+        shape.map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))
+    }
+
+    /// The next host argument, of which only the shape is known yet.
+    pub(super) fn host_of_shape(&mut self, size: Size) -> Result<()> {
+        let shape = self.shape_of_host(self.host_shapes.len(), size, Edge::Clamp)?;
+        self.host_shapes.push(shape);
+        Ok(())
+    }
+
+    /// The next buffer. What is an argument of the run is known by its shape only.
+    pub(super) fn shape_of_buffer(&mut self, size: Size, edge: Edge) -> Result<()> {
+        let index = self.buffers.len();
+        let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
+        let place = match kind {
+            BufferKind::Ring => BufferPlace::Ring,
+            BufferKind::HostScratch => BufferPlace::HostRing,
+            // How long they are, a run knows.
+            BufferKind::Resident | BufferKind::Carry => BufferPlace::Shared(0),
+            BufferKind::InPlace { .. } => BufferPlace::InPlace(DevicePtr(0), 0),
+        };
+        let shape = Shape::new(name, size, edge)
+            .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
+        self.buffers.push(BufferShape { shape, place });
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! [`explain`]: what a driver says, in the user's words.
+
+use super::{place_of, place_of_pipeline};
+use crate::base::error::{Detail, DriverError, Error, ErrorKind, Place, Touch};
+use crate::base::plan::{OperationKind, Plan};
+use crate::driver::Tag;
+
+/// A driver's error as the user's: with its place where the device can tell.
+pub(super) fn explain(plan: &'static Plan, error: DriverError) -> Error {
+    let tag = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
+    let place = tag.map_or_else(|| place_of_pipeline(plan), |tag| place_of_tag(plan, tag));
+    let at = tag.filter(|tag| is_of(plan, *tag)).map(|tag| plan.operations[tag.operation as usize].kind);
+    let kind = match (error.detail.as_deref(), at) {
+        (Some(Detail::HostBody(message)), Some(OperationKind::Launch { kernel })) => {
+            ErrorKind::HostBody { kernel, message: message.clone() }
+        }
+        (Some(Detail::Unwritten(unwritten)), Some(OperationKind::Launch { kernel })) => unwritten.by(kernel),
+        (Some(Detail::HostBody(message)), Some(OperationKind::Call { routine })) => {
+            ErrorKind::Routine { routine: routine.to_owned(), status: format!("it panicked: {message}") }
+        }
+        (Some(&Detail::Race { writes, earlier, earlier_writes }), _) => ErrorKind::Race {
+            earlier: Box::new(Touch { place: place_of_tag(plan, earlier), writes: earlier_writes }),
+            later: Box::new(Touch { place, writes }),
+        },
+        (Some(Detail::Users(users)), _) => {
+            let operations = users.iter().map(|&tag| place_of_tag(plan, tag)).collect();
+            ErrorKind::MemoryInUse { operations }
+        }
+        (Some(Detail::Forked), _) => ErrorKind::Forked,
+        _ => ErrorKind::Driver(error),
+    };
+    Error::new(kind).at(place)
+}
+
+fn place_of_tag(plan: &'static Plan, tag: Tag) -> Place {
+    if is_of(plan, tag) {
+        place_of(plan, tag.operation as usize, Some(tag.chunk))
+    } else {
+        place_of_pipeline(plan)
+    }
+}
+
+/// Whether it is one of the plan's operations, as far as that is known: several pipelines use one device.
+fn is_of(plan: &Plan, tag: Tag) -> bool {
+    (tag.pipeline == 0 || tag.pipeline == plan.id()) && (tag.operation as usize) < plan.operations.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::plan::{OperationPlan, Plan};
+
+    const OPERATION: OperationPlan = OperationPlan {
+        stage: 0,
+        stream: 0,
+        text: "copy x -> dx",
+        kind: OperationKind::Upload { host: 0, buffer: 0 },
+        conditional: false,
+        repeat: None,
+        accesses: &[],
+        line: 19,
+        column: 29,
+    };
+    static PLAN: Plan = Plan {
+        pipeline: "Saxpy",
+        file: "src/main.rs",
+        line: 8,
+        column: 14,
+        streams: &[],
+        stages: &["load", "store"],
+        hosts: &[],
+        buffers: &[],
+        operations: &[OPERATION, OperationPlan { stage: 1, text: "copy dx -> y", line: 21, ..OPERATION }],
+        events: &[],
+        waits: &[],
+    };
+
+    fn tag(operation: u32, chunk: u64) -> Tag {
+        Tag { pipeline: PLAN.id(), operation, chunk }
+    }
+
+    fn error() -> DriverError {
+        DriverError::new("cuMemFree", 1, "CUDA_ERROR_INVALID_VALUE", "in use")
+    }
+
+    #[test]
+    fn memory_in_use_names_every_user() {
+        let users = vec![tag(0, 4), tag(1, 3), tag(u32::MAX, 0)];
+        let error = explain(&PLAN, error().about(users[0]).with(Detail::Users(users)));
+        assert_eq!(
+            error.to_string(),
+            "memory is freed while it is in use\n  \
+             by `copy x -> dx` of chunk 4, in stage `load`, at src/main.rs:19:29\n  \
+             by `copy dx -> y` of chunk 3, in stage `store`, at src/main.rs:21:29\n  \
+             by what a run does besides its operations, at src/main.rs:8:14\n  \
+             in pipeline `Saxpy`, stage `load`, operation `copy x -> dx`, chunk 4\n  \
+             at src/main.rs:19:29"
+        );
+    }
+
+    #[test]
+    fn a_race_names_both() {
+        let race = Detail::Race { writes: true, earlier: tag(1, 2), earlier_writes: false };
+        let error = explain(&PLAN, error().about(tag(0, 4)).with(race));
+        let shown = include_str!("../../../book/src/checking-race.txt");
+        assert_eq!(error.to_string(), shown.trim_end(), "as the book shows it");
+    }
+
+    /// The same number of another pipeline is another operation.
+    #[test]
+    fn an_operation_of_another_pipeline_is_not_named() {
+        let other = Plan { pipeline: "Q", ..PLAN };
+        let elsewhere = Tag { pipeline: other.id(), ..tag(1, 2) };
+        let place = *explain(&PLAN, error().about(elsewhere)).place();
+        assert_eq!((place.pipeline, place.operation, place.chunk), (Some("Saxpy"), None, None));
+        let place = *explain(&PLAN, error().about(tag(1, 2))).place();
+        assert_eq!((place.operation, place.chunk), (Some("copy dx -> y"), Some(2)));
+    }
+}

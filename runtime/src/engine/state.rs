@@ -1,0 +1,242 @@
+//! [`States`]: what routines keep from call to call.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::enqueue::Enqueue;
+use crate::base::error::{ErrorKind, Result};
+use crate::base::unwind::contain;
+use crate::device::Device;
+use crate::device::memory::release;
+use crate::driver::RawStream;
+
+type Value = Box<dyn Any + Send>;
+
+/// What the routines of one pipeline keep: at most one value of a type for each ring slot and stream.
+///
+/// Values are dropped with the pipeline, which has drained then, and with the device's context current. Those of a device
+/// that does not answer are leaked. A destructor that panics keeps no other from its turn.
+#[derive(Default)]
+pub(super) struct States {
+    device: Option<Device>,
+    /// For each ring slot, in the order in which they were made.
+    slots: Vec<Vec<Entry>>,
+}
+
+struct Entry {
+    of: TypeId,
+    stream: RawStream,
+    /// None while a routine has it.
+    value: Option<Value>,
+}
+
+/// Where a value belongs.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    of: TypeId,
+    slot: usize,
+    stream: RawStream,
+}
+
+/// What there is for a routine.
+enum Taken {
+    Kept(Value),
+    New,
+    InUse,
+}
+
+impl States {
+    pub(super) fn new(device: &Device) -> Self {
+        Self { device: Some(device.clone()), slots: Vec::new() }
+    }
+
+    /// Takes the value of `key`, or notes that it is being made.
+    fn take(&mut self, key: Key) -> Taken {
+        while self.slots.len() <= key.slot {
+            self.slots.push(Vec::new());
+        }
+        let entries = &mut self.slots[key.slot];
+        match entries.iter_mut().find(|entry| entry.is(key)) {
+            Some(entry) => entry.value.take().map_or(Taken::InUse, Taken::Kept),
+            None => {
+                entries.push(Entry { of: key.of, stream: key.stream, value: None });
+                Taken::New
+            }
+        }
+    }
+
+    /// Puts a value back where [`take`](Self::take) was asked for it; without one, the next routine makes it anew.
+    fn put(&mut self, key: Key, value: Option<Value>) {
+        let Some(entries) = self.slots.get_mut(key.slot) else { return };
+        match value {
+            Some(value) => {
+                if let Some(entry) = entries.iter_mut().find(|entry| entry.is(key)) {
+                    entry.value = Some(value);
+                }
+            }
+            None => entries.retain(|entry| !entry.is(key)),
+        }
+    }
+
+    /// The run is over: a value that a routine has not given back is no one's, and the next run makes another.
+    pub(super) fn rest(&mut self) {
+        self.slots.iter_mut().for_each(|entries| entries.retain(|entry| entry.value.is_some()));
+    }
+
+    /// Leaves the values to the device.
+    pub(super) fn leak(mut self) {
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.slots.drain(..).flatten().filter_map(|entry| entry.value).for_each(std::mem::forget);
+    }
+}
+
+impl Entry {
+    fn is(&self, key: Key) -> bool {
+        self.of == key.of && self.stream == key.stream
+    }
+}
+
+impl Drop for States {
+    fn drop(&mut self) {
+        let slots = std::mem::take(&mut self.slots);
+        let Some(device) = self.device.take().filter(|_| !slots.is_empty()) else { return };
+        release(&device, move |driver| {
+            let values = slots.into_iter().flatten().filter_map(|entry| entry.value);
+            if driver.make_current().is_err() {
+                // Without the context a handle's destructor would work on whatever context is current.
+                return values.for_each(std::mem::forget);
+            }
+            // One by one: a second panic on the way out of a first would end the process.
+            values.for_each(|value| contain(|| drop(value)));
+        });
+    }
+}
+
+impl fmt::Debug for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} values", self.slots.iter().map(Vec::len).sum::<usize>())
+    }
+}
+
+pub(super) fn locked(states: &Mutex<States>) -> MutexGuard<'_, States> {
+    // Nothing of the user's runs under the lock, so that a panic cannot leave the values half-changed.
+    states.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a routine keeps ([`Enqueue::state`]): it is given back when this is dropped.
+pub struct State<'q, S: Send + 'static> {
+    states: &'q Mutex<States>,
+    key: Key,
+    /// Taken out by `drop` only.
+    value: Option<Box<S>>,
+}
+
+impl<S: Send + 'static> Deref for State<'_, S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        match &self.value {
+            Some(value) => value,
+            None => unreachable!("a state has its value until it is dropped"),
+        }
+    }
+}
+
+impl<S: Send + 'static> DerefMut for State<'_, S> {
+    fn deref_mut(&mut self) -> &mut S {
+        match &mut self.value {
+            Some(value) => value,
+            None => unreachable!("a state has its value until it is dropped"),
+        }
+    }
+}
+
+impl<S: Send + 'static> Drop for State<'_, S> {
+    fn drop(&mut self) {
+        let value = self.value.take().map(|value| value as Value);
+        locked(self.states).put(self.key, value);
+    }
+}
+
+impl<S: Send + fmt::Debug + 'static> fmt::Debug for State<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("State").field(&**self).finish()
+    }
+}
+
+impl Enqueue<'_> {
+    /// What this routine keeps from call to call: a library's handle, its workspace, a plan. It is made with `make` when it
+    /// is asked for the first time.
+    ///
+    /// There is one value of each type for each ring slot and stream of the pipeline, so that no two chunks in flight share
+    /// one, nor do stages on different streams: the handle of a library that is given
+    /// [`cuda_stream`](Self::cuda_stream) when it is made, and memory that its work uses, are its own. The pipeline keeps
+    /// the values from run to run. It drops them with itself, when the device has completed all their work, with the
+    /// device's context current; if the device does not answer any more, they are leaked. A panic of a value's destructor ends
+    /// there.
+    ///
+    /// Types tell values apart: routines that must not share one wrap it in types of their own.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::{DeviceSliceMut, Enqueue, Spec};
+    ///
+    /// /// A library's handle. On a GPU its `Drop` would destroy it.
+    /// struct Handle {
+    ///     calls: u32,
+    /// }
+    ///
+    /// fn numbered(queue: &Enqueue<'_>, x: DeviceSliceMut<'_, u32>) -> thalweg::Result<()> {
+    ///     let mut handle = queue.state(|| Ok(Handle { calls: 0 }))?;
+    ///     handle.calls += 1;
+    ///     let calls = handle.calls;
+    ///     queue.simulate((x,), move |(x,)| x.fill(calls))
+    /// }
+    ///
+    /// stream_pipeline! {
+    ///     pipeline Numbered {
+    ///         output x: [u32];
+    ///         device dx: [u32];
+    ///         chunk c = 1;
+    ///         depth = 2;
+    ///         stage number { fill dx = 0; call numbered(&mut dx); }
+    ///         stage store { copy dx -> x; }
+    ///     }
+    /// }
+    ///
+    /// let mut x = [0; 5];
+    /// Numbered::new(&Device::simulated(Spec::default()))?.run(&mut x)?;
+    /// assert_eq!(x, [1, 1, 2, 2, 3], "each of the two slots has its own handle");
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `make`'s own; [`ErrorKind::StateInUse`] if the value is in use further up, by a routine that has called this one, or
+    /// a routine of an earlier chunk has leaked it; the run was refused before.
+    pub fn state<S: Send + 'static>(&self, make: impl FnOnce() -> Result<S>) -> Result<State<'_, S>> {
+        self.admit(&[])?;
+        let key =
+            Key { of: TypeId::of::<S>(), slot: self.operation.slot, stream: self.operation.direct_stream() };
+        let states = self.operation.run.states;
+        let taken = locked(states).take(key);
+        match taken {
+            Taken::Kept(value) => match value.downcast::<S>() {
+                Ok(value) => Ok(State { states, key, value: Some(value) }),
+                Err(_) => unreachable!("values are found by their type"),
+            },
+            Taken::InUse => Err(ErrorKind::StateInUse { state: std::any::type_name::<S>() }.into()),
+            Taken::New => {
+                // If `make` fails or unwinds, this takes the note back.
+                let mut state = State { states, key, value: None };
+                self.operation.check(self.device().driver().make_current())?;
+                state.value = Some(Box::new(make()?));
+                Ok(state)
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! [`Totals`]: what a run has moved, and how far each output is complete.
+
+use super::shape::Shape;
+use super::staging::Staging;
+use crate::base::error::Complete;
+use crate::base::plan::{OperationKind, Plan};
+
+/// What a run has done so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Totals {
+    pub(super) to_device: u64,
+    pub(super) to_host: u64,
+    pub(super) staged: u64,
+    /// For each operation, up to the last download that was enqueued, the chunks of which it was.
+    enqueued: Vec<usize>,
+    /// Likewise those that are known to have arrived. Known at the end.
+    arrived: Vec<usize>,
+}
+
+impl Totals {
+    /// A download of one chunk was enqueued.
+    pub(super) fn downloaded(&mut self, operation: usize) {
+        if self.enqueued.len() <= operation {
+            self.enqueued.resize(operation + 1, 0);
+        }
+        self.enqueued[operation] += 1;
+    }
+
+    /// What something else has moved.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.to_device += other.to_device;
+        self.to_host += other.to_host;
+        self.staged += other.staged;
+    }
+
+    /// What was delivered to pageable memory has arrived.
+    pub(super) fn note_arrivals(&mut self, staging: &Staging) {
+        self.arrived = (0..self.enqueued.len()).map(|operation| staging.arrived(operation)).collect();
+    }
+
+    /// Everything enqueued has arrived.
+    pub(super) fn all_arrived(&mut self) {
+        self.arrived = std::mem::take(&mut self.enqueued);
+    }
+
+    /// How far each output got.
+    ///
+    /// `shapes`: those of the hosts. `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins.
+    /// `accepted`: the chunks that the sink of a host has accepted, if it has one.
+    pub(super) fn complete(
+        &self,
+        plan: &Plan,
+        shapes: &[Shape],
+        lacking: usize,
+        start: impl Fn(usize) -> usize,
+        accepted: impl Fn(usize) -> Option<usize>,
+    ) -> Vec<Complete> {
+        let outputs = plan.hosts.iter().enumerate().filter(|(_, host)| host.writes);
+        outputs
+            .map(|(index, host)| {
+                // An output that several operations write is complete as far as the slowest of them; what chunks may
+                // leave out says nothing of how far it got.
+                let arrived = |operation: usize| {
+                    let known = self.arrived.get(operation).copied().unwrap_or(0);
+                    if plan.operations[operation].conditional { 0 } else { known }
+                };
+                let downloads = plan.operations.iter().enumerate().filter(|(_, operation)| {
+                    matches!(operation.kind, OperationKind::Download { host, .. } if host == index)
+                });
+                let arrived =
+                    || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
+                // A sink is given nothing that lacks anything.
+                let chunks = accepted(index).unwrap_or_else(arrived);
+                let shape = shapes[index];
+                let items = if shape.per_chunk { chunks } else { start(chunks) };
+                let elements = items.saturating_mul(shape.per_item);
+                Complete { host: host.name, chunks: chunks as u64, items, elements }
+            })
+            .collect()
+    }
+}

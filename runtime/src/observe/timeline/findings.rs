@@ -1,0 +1,442 @@
+//! [`Finding`]: what keeps a run from its limit.
+//!
+//! The limit of a run is the engine that has the most to do, busy from the beginning to the end. What goes beyond that is the
+//! time in which it waits, and the time in which it is slower than it could be. For each gap it is followed back what the next
+//! operation waited for: an operation on its stream, an event, a ring slot, or the host.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::{Engine, Span, Timeline};
+use crate::base::model::DeviceModel;
+use crate::base::plan::{Distance, OperationKind};
+
+/// A finding that cost less than this share of a run is not worth a word.
+const WORTH_A_WORD: f64 = 0.03;
+
+/// What is closer than this to something may come after it: an event is seen, or a launch begins, a little later.
+const SOON: Duration = Duration::from_micros(2);
+
+/// With fewer of the threads that could copy than this share of those that keep up with the link, there are too few.
+const FEW_THREADS: f64 = 0.5;
+/// A copy whose bytes take less than so many times what any copy takes is a small one.
+const FIXED: u32 = 10;
+
+/// What is staged is worth a word from this share of the bytes copied that way on.
+const SHARE_OF_BYTES: f64 = 0.01;
+
+/// Why a run took longer than it might have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The CPU copies between ordinary and page-locked memory, and cannot keep up with the link.
+    PageableSource,
+    /// Likewise, for want of threads that do it.
+    TooFewCopyThreads,
+    /// What a source gives, or a sink takes, passes through the CPU.
+    SourceOrSink,
+    /// Copies both ways share the link, or someone else uses it too.
+    LinkContention,
+    /// What each chunk costs, in the host's calls or before an engine begins, is too much for the bytes that are in it.
+    ChunkTooSmall,
+    /// The first chunk takes long to come in and the last one to go out, while nothing else is at work.
+    ChunkTooLarge,
+    /// A kernel has fewer blocks than the device has multiprocessors.
+    KernelTooSmall,
+    /// What could overlap is on the default stream, where one thing comes after the other.
+    NullStream,
+    /// What could overlap is on one stream.
+    OneStream,
+    /// Streams wait for a function on the CPU.
+    HostFunction,
+    /// The next chunk waits for a ring slot.
+    DepthTooSmall,
+    /// Each chunk waits for what the one before hands on.
+    Carry,
+}
+
+/// One thing that keeps a run from its limit. `Display` prints it as rustc would.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What it is.
+    pub cause: Cause,
+    /// How much shorter the run would have been without it, more or less.
+    pub lost: Duration,
+    /// Likewise as a share of the run, 0 to 1.
+    pub share: f64,
+    /// What it is about.
+    pub note: String,
+    /// What could be done.
+    pub help: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cause, share, note, help, .. } = self;
+        write!(f, "{}: {:.0} % of the run\n  note: {note}\n  help: {help}", cause.name(), 100.0 * share)
+    }
+}
+
+impl Timeline {
+    /// What keeps the run from its limit, what costs most first. What costs less than 3 % of the run is left out.
+    pub fn findings(&self) -> Vec<Finding> {
+        let lost = self.losses();
+        let worth = self.time().mul_f64(WORTH_A_WORD);
+        let mut found: Vec<_> = lost
+            .into_iter()
+            .filter(|(_, lost)| *lost > worth && !lost.is_zero())
+            .map(|(cause, lost)| self.finding(cause, lost))
+            .collect();
+        found.sort_by_key(|finding| std::cmp::Reverse(finding.lost));
+        let of_the_chunk = [Cause::ChunkTooSmall, Cause::ChunkTooLarge];
+        // Where one thing comes after the other, each chunk's own costs show: they would be hidden.
+        let serial = [Cause::NullStream, Cause::OneStream, Cause::DepthTooSmall];
+        let is_serial = |finding: &Finding| serial.contains(&finding.cause);
+        if let Some(first) = found.iter().position(is_serial) {
+            let mut index = 0..;
+            found.retain(|finding| {
+                let after = index.next().is_some_and(|index| index > first);
+                !(after && of_the_chunk.contains(&finding.cause))
+            });
+        }
+        // Its size is the best that is known, if it was left to the runtime; what else there is to be done may help.
+        found.retain(|finding| !(of_the_chunk.contains(&finding.cause) && finding.help.is_empty()));
+        // Chunks that cost something each and that come in late are both true; of two pieces of advice against each other one is.
+        let mut said = found.iter().map(|finding| finding.cause).filter(|cause| of_the_chunk.contains(cause));
+        if let (Some(_), Some(lesser)) = (said.next(), said.next()) {
+            found.retain(|finding| finding.cause != lesser);
+        }
+        found
+    }
+
+    /// What each cause has cost.
+    pub(super) fn losses(&self) -> BTreeMap<Cause, Duration> {
+        let mut lost = BTreeMap::new();
+        let Some(engine) = self.bottleneck() else { return lost };
+        let mut add = |cause, time: Duration| *lost.entry(cause).or_insert(Duration::ZERO) += time;
+        self.waiting(engine, &mut add);
+        self.working(engine, &mut add);
+        lost
+    }
+
+    /// The time in which the engine waits.
+    fn waiting(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
+        let past = Past::new(self);
+        let staging = self.staging_work();
+        let (mut free, mut timed) = (Duration::ZERO, true);
+        let (mut lost, mut unknown) = (BTreeMap::<Cause, Duration>::new(), Vec::new());
+        for (index, span) in self.spans.iter().enumerate().filter(|(_, span)| span.engine == engine) {
+            let are_timed = std::mem::replace(&mut timed, !span.estimated) && timed;
+            let waits = span.start > free;
+            // While the ring fills something else is waited for than later on.
+            if waits && span.chunk < self.report.depth {
+                self.blame(&past, &staging, index, free, span.start, add);
+            } else if waits && are_timed {
+                let mut add = |cause, time| *lost.entry(cause).or_default() += time;
+                self.blame(&past, &staging, index, free, span.start, &mut add);
+            } else if waits {
+                unknown.push((index, free));
+            }
+            free = free.max(span.end);
+        }
+        // Where one of the two that are around a gap was not timed it is as between those that were, if there are such.
+        let known: Duration = lost.values().sum();
+        let mut more = Duration::ZERO;
+        for (index, free) in unknown {
+            match known.is_zero() {
+                true => self.blame(&past, &staging, index, free, self.spans[index].start, add),
+                false => more += self.spans[index].start - free,
+            }
+        }
+        for (cause, time) in lost {
+            let share = time.as_secs_f64() / known.as_secs_f64().max(f64::MIN_POSITIVE);
+            add(cause, time + more.mul_f64(share));
+        }
+        // What comes after its last operation is for the last chunk.
+        let after = self.time().saturating_sub(free);
+        add(staging.binds_after(self, free).unwrap_or(Cause::ChunkTooLarge), after);
+    }
+
+    /// Who is to blame that a span did not begin between `from` and `to`.
+    ///
+    /// It is followed back what it waited for, and what that waited for, to what was at work at `from`. Where something on that
+    /// way need not have been waited for at all, such as a ring slot, or came late, it is to blame for all of it.
+    fn blame(
+        &self,
+        past: &Past,
+        staging: &StagingWork,
+        index: usize,
+        from: Duration,
+        to: Duration,
+        add: &mut impl FnMut(Cause, Duration),
+    ) {
+        let (mut index, mut to) = (index, to);
+        let mut root = None;
+        let (mut at_work, mut late, mut latencies) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        loop {
+            let span = &self.spans[index];
+            let constraint = past.constraint(self, index);
+            // From then on nothing on the device was in the way.
+            let free = constraint.map_or(Duration::ZERO, |(before, _)| self.spans[before].end);
+            let is_late = span.enqueued > free + if constraint.is_some() { SOON } else { Duration::ZERO };
+            if is_late && constraint.is_some() {
+                root = root.max(Some((Rank::Host, self.host(staging))));
+            }
+            let free = free.clamp(from, to);
+            let there = if is_late { span.enqueued.clamp(free, to) } else { free };
+            late += there - free;
+            let rest = to - there;
+            match staging.causes[span.operation] {
+                Some(cause) if rest > SOON || constraint.is_none() => add(cause, rest),
+                _ => latencies += rest,
+            }
+            let Some((before, link)) = constraint else { break };
+            let earlier = &self.spans[before];
+            root = root.max(if is_late { None } else { self.link(span, earlier, link) });
+            if earlier.end <= from {
+                break;
+            }
+            let begun = earlier.start.max(from);
+            let busy = earlier.end.min(to).saturating_sub(begun);
+            match earlier.engine {
+                Engine::Host => add(Cause::HostFunction, busy),
+                Engine::ToDevice | Engine::Compute | Engine::ToHost => at_work += busy,
+            }
+            (index, to) = (before, begun);
+        }
+        if from.is_zero() && self.copies_shared() {
+            // That comes before everything else. The link's part of it has to be.
+            add(self.staging(), staging.shared.min(late));
+        } else {
+            add(self.host(staging), late);
+        }
+        match root {
+            Some((_, cause)) => add(cause, at_work + latencies),
+            // Before its first operation it has to wait. Later another engine has a little more to do.
+            None if from.is_zero() => add(Cause::ChunkTooLarge, at_work + latencies),
+            None => add(Cause::ChunkTooSmall, latencies),
+        }
+    }
+
+    /// Whether what ties a span to an earlier one could be otherwise.
+    fn link(&self, span: &Span, earlier: &Span, link: Link) -> Option<(Rank, Cause)> {
+        let slot = (Rank::Slot, Cause::DepthTooSmall);
+        match link {
+            Link::Previous => Some((Rank::Carry, Cause::Carry)),
+            Link::Stream if self.plan.streams[self.rows[span.row].stream].null => {
+                Some((Rank::Stream, Cause::NullStream))
+            }
+            // Of a stream that is one slot's, the slot is waited for.
+            Link::Stream if self.rows[span.row].slot.is_some() => {
+                (span.chunk != earlier.chunk).then_some(slot)
+            }
+            Link::Stream if earlier.engine != span.engine => Some((Rank::Stream, Cause::OneStream)),
+            Link::Slot => Some(slot),
+            Link::Stream | Link::Chunk => None,
+        }
+    }
+
+    /// The time in which the engine is slower than it could be.
+    fn working(&self, engine: Engine, add: &mut impl FnMut(Cause, Duration)) {
+        let DeviceModel { to_device, to_host, copy_latency, multiprocessors, .. } = self.spec;
+        let spans = self.spans.iter().filter(|span| span.engine == engine);
+        match engine {
+            Engine::ToDevice | Engine::ToHost => {
+                let rate = if engine == Engine::ToDevice { to_device } else { to_host };
+                for span in spans {
+                    let alone = if rate > 0.0 { span.bytes as f64 / rate } else { 0.0 };
+                    let alone = Duration::try_from_secs_f64(alone).unwrap_or_default();
+                    let beyond = span.time().saturating_sub(alone);
+                    // To share the link at most doubles a copy. What a small one takes beyond that is its own beginning and end.
+                    let is_small = alone < FIXED * copy_latency;
+                    let most = if is_small { alone } else { Duration::MAX };
+                    let shared = beyond.saturating_sub(copy_latency).min(most);
+                    add(Cause::ChunkTooSmall, beyond - shared);
+                    add(Cause::LinkContention, shared);
+                }
+            }
+            Engine::Compute => {
+                let mut until = Duration::ZERO;
+                for span in spans {
+                    // What another one shares counts once.
+                    let time = span.end.saturating_sub(span.start.max(until));
+                    until = until.max(span.end);
+                    if (1..u64::from(multiprocessors)).contains(&span.blocks) {
+                        let idle = 1.0 - span.blocks as f64 / f64::from(multiprocessors);
+                        add(Cause::KernelTooSmall, time.mul_f64(idle));
+                    }
+                }
+            }
+            Engine::Host => spans.for_each(|span| {
+                if matches!(self.plan.operations[span.operation].kind, OperationKind::Host { .. }) {
+                    add(Cause::HostFunction, span.time());
+                }
+            }),
+        }
+    }
+
+    /// Whether something is copied in for the whole run.
+    fn copies_shared(&self) -> bool {
+        let in_chunks = self.spans.iter().filter(|span| span.engine == Engine::ToDevice);
+        self.report.bytes_to_device > in_chunks.map(|span| span.bytes).sum()
+    }
+
+    /// What it is if the host is late.
+    fn host(&self, staging: &StagingWork) -> Cause {
+        if staging.chunks > staging.calls { staging.cause } else { Cause::ChunkTooSmall }
+    }
+
+    /// What the CPU has to copy, and to call.
+    pub(super) fn staging_work(&self) -> StagingWork {
+        let DeviceModel { host_memcpy, host_call, launch_call, .. } = self.spec;
+        let time = |bytes: u64| {
+            let seconds = if host_memcpy > 0.0 { bytes as f64 / host_memcpy } else { 0.0 };
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        };
+        let call = |span: &Span| if span.engine == Engine::Compute { launch_call } else { host_call };
+        // By operation, and by engine.
+        let mut bytes = vec![(0, None); self.plan.operations.len()];
+        let mut of_engine = BTreeMap::<Engine, u64>::new();
+        let [mut streamed, mut pageable] = [0, 0];
+        for span in &self.spans {
+            *of_engine.entry(span.engine).or_default() += span.bytes;
+            if span.staged {
+                bytes[span.operation] = (bytes[span.operation].0 + span.bytes, Some(span.engine));
+                *if self.is_streamed(span.operation) { &mut streamed } else { &mut pageable } += span.bytes;
+            }
+        }
+        let matters = |bytes: u64, engine: &Engine| bytes as f64 >= SHARE_OF_BYTES * of_engine[engine] as f64;
+        let cause = |(operation, (bytes, engine)): (usize, (u64, Option<Engine>))| {
+            let cause = if self.is_streamed(operation) { Cause::SourceOrSink } else { self.staging() };
+            engine.filter(|engine| matters(bytes, engine)).map(|_| cause)
+        };
+        StagingWork {
+            causes: bytes.into_iter().enumerate().map(cause).collect(),
+            cause: if streamed > pageable { Cause::SourceOrSink } else { self.staging() },
+            chunks: time(self.bytes_of_staged_spans()),
+            shared: time(self.report.bytes_staged.saturating_sub(self.bytes_of_staged_spans())),
+            calls: self.spans.iter().map(call).sum(),
+        }
+    }
+
+    /// Whether an operation copies from a source or to a sink.
+    pub(super) fn is_streamed(&self, operation: usize) -> bool {
+        match self.plan.operations[operation].kind {
+            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+                self.basis.streamed.get(host).is_some_and(|streamed| *streamed)
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes that were staged chunk by chunk, not for the whole run.
+    pub(super) fn bytes_of_staged_spans(&self) -> u64 {
+        self.spans.iter().filter(|span| span.staged).map(|span| span.bytes).sum()
+    }
+
+    /// Why staging is slow.
+    fn staging(&self) -> Cause {
+        let DeviceModel { host_memcpy, thread_memcpy, .. } = self.spec;
+        let threads = if thread_memcpy > 0.0 { host_memcpy / thread_memcpy } else { f64::INFINITY };
+        let enough = self.spec.copy_threads() as f64;
+        if threads < FEW_THREADS * enough { Cause::TooFewCopyThreads } else { Cause::PageableSource }
+    }
+}
+
+/// What the CPU has to do for a run, by the calibration.
+pub(super) struct StagingWork {
+    /// To stage what comes in chunks.
+    chunks: Duration,
+    /// To stage the rest: what the whole run shares.
+    shared: Duration,
+    /// To enqueue the operations.
+    calls: Duration,
+    /// Of each operation what it is if its copies wait for the CPU; none if what is staged of it is too little to matter.
+    pub(super) causes: Vec<Option<Cause>>,
+    /// What it is of most that is staged in chunks.
+    cause: Cause,
+}
+
+impl StagingWork {
+    /// What it is if what follows the last operation, after an engine is free, is mostly copied by the CPU.
+    fn binds_after(&self, timeline: &Timeline, free: Duration) -> Option<Cause> {
+        let last = timeline.spans.iter().map(|span| span.end).max().unwrap_or_default();
+        let after = timeline.time().saturating_sub(last);
+        let results = timeline.spans.iter().filter(|span| span.staged && span.engine == Engine::ToHost);
+        let results = results.filter_map(|span| self.causes[span.operation]).next();
+        let shared = (self.shared > after / 2).then(|| timeline.staging());
+        results.or(shared).filter(|_| after > last.saturating_sub(free))
+    }
+}
+
+/// Which of several things on the way is to blame. More ring slots do not help where a stream has one thing after the other, and
+/// nothing helps where chunks wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Host,
+    Slot,
+    Stream,
+    Carry,
+}
+
+/// What ties a span to an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// They are on one stream.
+    Stream,
+    /// An event of the same chunk.
+    Chunk,
+    /// An event of the chunk before.
+    Previous,
+    /// An event of the chunk that had the ring slot.
+    Slot,
+}
+
+/// Where to find what came before.
+struct Past {
+    /// For each span the one before it on its stream.
+    before: Vec<Option<usize>>,
+    /// For each operation of a chunk its last span.
+    last: BTreeMap<(usize, usize), usize>,
+}
+
+impl Past {
+    fn new(timeline: &Timeline) -> Self {
+        let mut on_row = vec![None; timeline.rows.len()];
+        let mut before = Vec::with_capacity(timeline.spans.len());
+        let mut last = BTreeMap::new();
+        for (index, span) in timeline.spans.iter().enumerate() {
+            before.push(on_row.get_mut(span.row).and_then(|row| row.replace(index)));
+            last.insert((span.operation, span.chunk), index);
+        }
+        Self { before, last }
+    }
+
+    /// What a span had to wait for longest, if that was on the device.
+    fn constraint(&self, timeline: &Timeline, index: usize) -> Option<(usize, Link)> {
+        let span = &timeline.spans[index];
+        let depth = timeline.report.depth;
+        let waits = timeline.plan.waits.iter().filter(|wait| wait.operation == span.operation);
+        let waited = waits.filter_map(|wait| {
+            let (back, link) = match wait.distance {
+                Distance::Same => (0, Link::Chunk),
+                Distance::Previous => (1, Link::Previous),
+                Distance::Reuse => (depth, Link::Slot),
+            };
+            let operation = timeline.plan.events[wait.event].operation;
+            let chunk = span.chunk.checked_sub(back)?;
+            // An event covers all that its stream had before it.
+            let covered = (0..=operation).rev().find_map(|earlier| {
+                let same =
+                    timeline.plan.operations[earlier].stream == timeline.plan.operations[operation].stream;
+                self.last.get(&(earlier, chunk)).filter(|_| same)
+            })?;
+            Some((*covered, link))
+        });
+        let stream = self.before[index].map(|before| (before, Link::Stream));
+        let earlier = waited.chain(stream).filter(|(before, _)| *before < index);
+        earlier.max_by_key(|(before, _)| timeline.spans[*before].end)
+    }
+}

@@ -1,0 +1,200 @@
+//! [`Timeline`]: when each operation of a run began and ended.
+
+mod advice;
+mod axis;
+mod colours;
+mod compare;
+mod engines;
+mod findings;
+mod gantt;
+#[cfg(test)]
+mod gantt_tests;
+mod lanes;
+mod letters;
+#[cfg(feature = "png")]
+mod png;
+#[cfg(test)]
+mod sample;
+mod scene;
+mod svg;
+#[cfg(test)]
+mod svg_tests;
+mod text;
+mod trace;
+#[cfg(test)]
+mod trace_tests;
+
+pub use compare::Comparison;
+pub use findings::{Cause, Finding};
+pub use gantt::Gantt;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::base::model::DeviceModel;
+use crate::base::plan::Plan;
+use crate::base::report::Report;
+use crate::driver::Nanos;
+
+/// When each operation of a run began and ended.
+///
+/// `profile` of a pipeline measures one, `predict` works one out without a run. All times count from the run's first call.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg::{Cause, Engine};
+/// use thalweg_kernels::saxpy;
+///
+/// stream_pipeline! {
+///     pipeline Saxpy {
+///         param a: f32;
+///         input x: [f32];
+///         inout y: [f32];
+///         chunk c = 1 << 16;
+///         depth = 1; // a chunk begins when the one before is out
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage axpy { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, a, &dx, &mut dy); }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let device = Device::simulated(DeviceModel::h200());
+/// let x = PinnedBuf::from_slice(&device, &vec![1.0; 1 << 20])?;
+/// let mut y = PinnedBuf::from_slice(&device, &vec![2.0; 1 << 20])?;
+/// let mut saxpy = Saxpy::new(&device)?;
+///
+/// let predicted = saxpy.predict(3.0, &x, &mut y)?;
+/// assert_eq!(y[0], 2.0, "nothing was run");
+/// let measured = saxpy.profile(3.0, &x, &mut y)?;
+/// assert_eq!(y[0], 5.0);
+/// assert!(predicted.predicted && !measured.predicted);
+/// assert_eq!(measured.timed_chunks(), 16);
+///
+/// // Three copies and a kernel a chunk.
+/// assert_eq!(measured.spans.len(), 4 * 16);
+/// assert_eq!(measured.stage(&measured.spans[0]), "load");
+/// assert_eq!(measured.bottleneck(), Some(Engine::ToDevice));
+/// let findings = measured.findings();
+/// assert!(findings.iter().any(|finding| finding.cause == Cause::DepthTooSmall));
+///
+/// println!("{}", measured.gantt()); // characters for a terminal
+/// assert!(measured.svg().starts_with("<svg ")); // a picture for a browser
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Timeline {
+    /// The pipeline's.
+    pub plan: &'static Plan,
+    /// What the run did, and how long all of it took.
+    pub report: Report,
+    /// Whether this was worked out, not measured.
+    pub predicted: bool,
+    /// The device's calibration.
+    pub spec: DeviceModel,
+    /// The streams of the run.
+    pub rows: Vec<Row>,
+    /// What was done, in the order in which it began.
+    pub spans: Vec<Span>,
+    pub(crate) basis: Basis,
+}
+
+/// What a timeline does not show, but advice depends on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Basis {
+    /// Of each of the plan's hosts, whether it is a source or a sink.
+    pub streamed: Vec<bool>,
+    /// Whether the chunk was the runtime's choice.
+    pub auto_chunk: bool,
+    /// Whether the depth was.
+    pub auto_depth: bool,
+    /// Whether runs of the pipeline launch graphs, as a profile does not.
+    pub graph: bool,
+    /// Of a prediction, whether some kernel's time was taken from its bytes, for want of a profile.
+    pub by_bytes: bool,
+}
+
+/// A stream of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The stream's name; with the slot's number, `math 0`, if there is one for each.
+    pub name: String,
+    /// Index into [`Plan::streams`].
+    pub stream: usize,
+    /// The ring slot, of a stream that each slot has its own of.
+    pub slot: Option<usize>,
+}
+
+/// What one operation of one chunk had the device do.
+///
+/// An operation may be none (it stood in an `if`), one or several of them: a routine enqueues what it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Span {
+    /// Index into [`Plan::operations`].
+    pub operation: usize,
+    /// Index of the chunk.
+    pub chunk: usize,
+    /// Index into [`Timeline::rows`].
+    pub row: usize,
+    /// What was busy with it.
+    pub engine: Engine,
+    /// Bytes copied; of a kernel those of the buffers that it was given, read and written.
+    pub bytes: u64,
+    /// Blocks of a launch; 0 of anything else.
+    pub blocks: u64,
+    /// Whether it copies from or to ordinary memory, so that the CPU has a part in it.
+    pub staged: bool,
+    /// When the host had enqueued it.
+    pub enqueued: Duration,
+    /// When the engine began.
+    pub start: Duration,
+    /// When it was done.
+    pub end: Duration,
+    /// Whether a profile has not timed this one, but worked out when it was from other chunks that it has.
+    pub estimated: bool,
+}
+
+/// What carries operations out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Engine {
+    /// The copy engine from the host to the device.
+    ToDevice,
+    /// The multiprocessors: kernels, fills, copies on the device.
+    Compute,
+    /// The copy engine from the device to the host.
+    ToHost,
+    /// The CPU: `host` functions and callbacks.
+    Host,
+}
+
+impl Timeline {
+    /// From the first call to the last result.
+    pub fn time(&self) -> Duration {
+        self.report.time
+    }
+
+    /// The chunks of which a profile has timed operations. As many as there are, where nothing is [estimated](Span::estimated).
+    pub fn timed_chunks(&self) -> usize {
+        let timed = self.spans.iter().filter(|span| !span.estimated).map(|span| span.chunk);
+        timed.collect::<BTreeSet<_>>().len()
+    }
+
+    /// The name of a span's stage.
+    pub fn stage(&self, span: &Span) -> &'static str {
+        self.plan.stages[self.plan.operations[span.operation].stage]
+    }
+}
+
+impl Span {
+    /// How long it took.
+    pub fn time(&self) -> Duration {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// A time in nanoseconds; none that is negative.
+pub(crate) fn nanos(nanos: Nanos) -> Duration {
+    Duration::try_from_secs_f64(nanos / 1e9).unwrap_or_default()
+}

@@ -1,0 +1,261 @@
+//! A timeline in the Trace Event Format, which Perfetto and `chrome://tracing` show.
+//!
+//! The JSON is written here: what a crate for it would bring to every program that depends on this one is much for events
+//! of a fixed form, in which only strings need care.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+
+use super::axis::nanoseconds;
+use super::lanes::lanes;
+use super::text::unraw;
+use super::{Engine, Span, Timeline};
+use crate::base::plan::Distance;
+
+/// The number of the process whose threads are the streams.
+const STREAMS: u64 = 1;
+
+impl Timeline {
+    /// The run as JSON in the Trace Event Format, for [Perfetto](https://ui.perfetto.dev) or `chrome://tracing`.
+    ///
+    /// Each stream is a thread, each operation a slice with its chunk, bytes, rate and place in the source. Arrows are the
+    /// plan's waits. A counter for each engine says how many operations it was at.
+    pub fn trace(&self) -> String {
+        let mut out = Vec::new();
+        // Writing to memory does not fail, and what is written is JSON, whose text is UTF-8.
+        let _ = self.write_trace(&mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    /// Writes what [`trace`](Self::trace) returns, an event a line. Each is written by itself: files want a
+    /// [`BufWriter`](io::BufWriter).
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_trace(&self, to: impl Write) -> io::Result<()> {
+        let mut to = Events { to, separator: "\n" };
+        let said = self.heading().join(", ");
+        write!(
+            to.to,
+            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"run\":{}}},\"traceEvents\":[",
+            Text(&said)
+        )?;
+        let (lanes, of_rows) = lanes(self);
+        let threads = Threads::new(&of_rows);
+        self.name_all(&threads, &of_rows, &mut to)?;
+        // In order of time, and of what begins at the same time the longest first, so that a viewer may nest them.
+        let mut order: Vec<_> =
+            (0..self.spans.len()).filter(|&i| self.spans[i].row < self.rows.len()).collect();
+        order.sort_by_key(|&i| (self.spans[i].start, std::cmp::Reverse(self.spans[i].end)));
+        let thread = |index: usize| threads.of(self.spans[index].row, lanes[index]);
+        for &index in &order {
+            self.slice(&self.spans[index], thread(index), &mut to)?;
+        }
+        self.arrows(&order, thread, &mut to)?;
+        self.counters(threads.next, &mut to)?;
+        write!(to.to, "\n]}}")
+    }
+
+    /// The names of processes and threads, and the order in which they stand.
+    fn name_all(&self, threads: &Threads, of_rows: &[usize], to: &mut Events<impl Write>) -> io::Result<()> {
+        let process = format!("{}, {}", self.heading().swap_remove(0), self.origin());
+        let engines = threads.next;
+        for (number, name) in [(STREAMS, process.as_str()), (engines, "engines")] {
+            to.metadata(number, number, "process", name, number)?;
+        }
+        for (row, (named, &lanes)) in self.rows.iter().zip(of_rows).enumerate() {
+            for lane in 0..lanes {
+                let thread = threads.of(row, lane);
+                match lane {
+                    0 => to.metadata(STREAMS, thread, "thread", unraw(&named.name), thread)?,
+                    _ => {
+                        let name = format!("{}, at the same time {lane}", unraw(&named.name));
+                        to.metadata(STREAMS, thread, "thread", &name, thread)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn slice(&self, span: &Span, thread: u64, to: &mut Events<impl Write>) -> io::Result<()> {
+        let operation = &self.plan.operations[span.operation];
+        let (stage, Span { chunk, engine, .. }) = (Text(unraw(self.stage(span))), *span);
+        let site = format!("{}:{}:{}", self.plan.file, operation.line, operation.column);
+        let (site, enqueued) = (Text(&site), Micros(nanoseconds(span.enqueued)));
+        let mut args = format!(
+            r#"{{"stage":{stage},"chunk":{chunk},"engine":"{engine}","enqueued (us)":{enqueued},"site":{site}"#
+        );
+        if span.estimated {
+            args.push_str(",\"estimated\":true");
+        }
+        if span.bytes > 0 {
+            args.push_str(&format!(",\"bytes\":{}", span.bytes));
+        }
+        if let Some(rate) = span.rate() {
+            args.push_str(&format!(",\"GB/s\":{:.2}", rate / 1e9));
+        }
+        if span.blocks > 0 {
+            args.push_str(&format!(",\"blocks\":{}", span.blocks));
+        }
+        let (start, time) = (Begin(nanoseconds(span.start)), Micros(nanoseconds(span.time())));
+        let name = Text(operation.text);
+        to.event(format_args!(
+            r#""ph":"X","pid":{STREAMS},"tid":{thread},"ts":{start},"dur":{time},"name":{name},"cat":{stage},"args":{args}}}"#
+        ))
+    }
+
+    /// An arrow from what records an event to what waits for it.
+    fn arrows(
+        &self,
+        order: &[usize],
+        thread: impl Fn(usize) -> u64,
+        to: &mut Events<impl Write>,
+    ) -> io::Result<()> {
+        // The first and the last span of each operation of each chunk.
+        let mut ends: HashMap<(usize, usize), (usize, usize)> = HashMap::new();
+        for &index in order {
+            let Span { operation, chunk, .. } = self.spans[index];
+            ends.entry((operation, chunk)).or_insert((index, index)).1 = index;
+        }
+        let mut id = 0;
+        for wait in self.plan.waits {
+            let recorded = &self.plan.events[wait.event];
+            let back = match wait.distance {
+                Distance::Same => 0,
+                Distance::Previous => 1,
+                Distance::Reuse => self.report.depth,
+            };
+            for &index in order {
+                let Span { operation, chunk, start, .. } = self.spans[index];
+                let is_first = ends.get(&(operation, chunk)).is_some_and(|&(first, _)| first == index);
+                if operation != wait.operation || !is_first {
+                    continue;
+                }
+                let from = chunk.checked_sub(back).and_then(|chunk| ends.get(&(recorded.operation, chunk)));
+                let Some(&(_, from)) = from else { continue };
+                id += 1;
+                // From within the slice, whose end is no longer part of it, and not to an earlier time.
+                let Span { start: began, end, .. } = self.spans[from];
+                let (start, began) = (nanoseconds(start), nanoseconds(began));
+                let at = nanoseconds(end).saturating_sub(1).min(start).max(began);
+                for (phase, index, at) in [(r#""s""#, from, at), (r#""f","bp":"e""#, index, start)] {
+                    let (tid, at, name) = (thread(index), Begin(at), Text(recorded.name));
+                    to.event(format_args!(
+                        r#""ph":{phase},"pid":{STREAMS},"tid":{tid},"ts":{at},"id":{id},"name":{name},"cat":"wait""#
+                    ))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many operations each engine was at, whenever that changed.
+    fn counters(&self, process: u64, to: &mut Events<impl Write>) -> io::Result<()> {
+        for engine in Engine::ALL {
+            let of_it = || self.spans.iter().filter(|span| span.engine == engine && !span.time().is_zero());
+            let mut changes: Vec<_> = of_it().map(|span| (nanoseconds(span.start), 1)).collect();
+            changes.extend(of_it().map(|span| (nanoseconds(span.end), -1)));
+            changes.sort_unstable();
+            let mut operations: i64 = 0;
+            for (index, &(time, change)) in changes.iter().enumerate() {
+                operations += change;
+                // Of what changes at the same time, the last word.
+                if changes.get(index + 1).is_none_or(|&(next, _)| next > time) {
+                    let at = Micros(time);
+                    to.event(format_args!(
+                        r#""ph":"C","pid":{process},"tid":{process},"ts":{at},"name":"{engine}","args":{{"operations":{operations}}}"#
+                    ))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What events are written to.
+struct Events<W> {
+    to: W,
+    /// What stands before the next one.
+    separator: &'static str,
+}
+
+impl<W: Write> Events<W> {
+    /// `fields` are those of one event.
+    fn event(&mut self, fields: fmt::Arguments<'_>) -> io::Result<()> {
+        write!(self.to, "{}{{{fields}}}", self.separator)?;
+        self.separator = ",\n";
+        Ok(())
+    }
+
+    /// The name of a process or thread, and its place among the others.
+    fn metadata(&mut self, pid: u64, tid: u64, of: &str, name: &str, place: u64) -> io::Result<()> {
+        let name = Text(name);
+        self.event(format_args!(
+            r#""ph":"M","pid":{pid},"tid":{tid},"name":"{of}_name","args":{{"name":{name}}}"#
+        ))?;
+        self.event(format_args!(
+            r#""ph":"M","pid":{pid},"tid":{tid},"name":"{of}_sort_index","args":{{"sort_index":{place}}}"#
+        ))
+    }
+}
+
+/// The numbers of threads.
+struct Threads {
+    /// Each row's first one.
+    first: Vec<u64>,
+    /// The first that is no thread's.
+    next: u64,
+}
+
+impl Threads {
+    fn new(of_rows: &[usize]) -> Self {
+        let mut threads = Self { first: Vec::with_capacity(of_rows.len()), next: STREAMS + 1 };
+        for lanes in of_rows {
+            threads.first.push(threads.next);
+            threads.next += *lanes as u64;
+        }
+        threads
+    }
+
+    fn of(&self, row: usize, lane: usize) -> u64 {
+        self.first[row] + lane as u64
+    }
+}
+
+/// Nanoseconds as microseconds with a fraction, which is what the format has.
+struct Micros(u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// Likewise of what begins, and a tenth of a nanosecond more: Perfetto multiplies binary fractions by 1000 and rounds down, so that
+/// a slice would begin before the end of the one before it, and be dropped.
+struct Begin(u64);
+
+impl fmt::Display for Begin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}1", Micros(self.0))
+    }
+}
+
+/// A string of JSON.
+struct Text<'a>(&'a str);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"")?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                '\0'..' ' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => write!(f, "{c}")?,
+            }
+        }
+        f.write_str("\"")
+    }
+}

@@ -1,0 +1,218 @@
+//! What others see while a pipeline runs: `tracing` spans and events, NVTX ranges, progress. Each is nothing without its feature,
+//! and next to nothing where nobody looks.
+//!
+//! Whoever looks is called by the thread that enqueues, and may panic: so nobody is called between the last operation and
+//! the end of the wait for the device, where nothing may unwind, other than to close what was opened.
+
+use std::fmt;
+use std::io::Write;
+use std::time::Duration;
+
+use crate::base::error::Error;
+use crate::base::events;
+#[cfg(feature = "tracing")]
+use crate::base::events::TARGET;
+use crate::base::model::DeviceModel;
+use crate::base::plan::Plan;
+use crate::base::progress::{Listener, RunProgress};
+use crate::base::report::Report;
+use crate::base::unwind::contain;
+use crate::device::Device;
+#[cfg(feature = "nvtx")]
+use crate::observe::nvtx::Range;
+#[cfg(feature = "tracing")]
+use tracing::{field::Empty, span::EnteredSpan};
+
+/// A run that others see, until this is dropped. The default is seen by nobody.
+#[derive(Debug, Default)]
+pub(crate) struct RunWatch {
+    progress: Option<RunProgress>,
+    #[cfg(feature = "nvtx")]
+    range: Option<Range>,
+    #[cfg(feature = "tracing")]
+    span: Option<EnteredSpan>,
+}
+
+/// An operation of a chunk that others see being enqueued, until this is dropped. In graph mode it is recorded then.
+#[derive(Debug, Default)]
+pub(crate) struct OperationWatch {
+    #[cfg(feature = "nvtx")]
+    _range: Option<Range>,
+    #[cfg(feature = "tracing")]
+    _span: Option<EnteredSpan>,
+}
+
+impl RunWatch {
+    #[allow(unused_variables, reason = "features use them")]
+    pub(crate) fn new(
+        plan: &'static Plan,
+        device: &Device,
+        items: usize,
+        listener: Option<Listener>,
+    ) -> Self {
+        Self {
+            progress: listener.map(|listener| RunProgress::new(listener, plan.pipeline, items)),
+            #[cfg(feature = "nvtx")]
+            range: Range::of_run(plan),
+            #[cfg(feature = "tracing")]
+            span: {
+                let span = tracing::debug_span!(
+                    target: TARGET,
+                    "run",
+                    pipeline = plan.pipeline,
+                    device = device.name(),
+                    items,
+                    chunks = Empty,
+                    depth = Empty,
+                    nanoseconds = Empty,
+                    bytes_to_device = Empty,
+                    bytes_to_host = Empty,
+                );
+                Some(span.entered())
+            },
+        }
+    }
+
+    /// Its arguments are in order.
+    pub(crate) fn begin(&self) {
+        if let Some(progress) = &self.progress {
+            progress.begin();
+        }
+    }
+
+    /// It is known how it is cut.
+    #[allow(unused_variables, reason = "a feature uses them")]
+    pub(crate) fn is_cut(&self, chunks: usize, depth: usize) {
+        #[cfg(feature = "tracing")]
+        if let Some(span) = &self.span {
+            span.record("chunks", chunks).record("depth", depth);
+        }
+    }
+
+    /// It has had so many items, which it may have found out on the way.
+    pub(crate) fn had(&self, items: usize) {
+        if let Some(progress) = &self.progress {
+            progress.had(items);
+        }
+        #[cfg(feature = "tracing")]
+        if let Some(span) = &self.span {
+            span.record("items", items);
+        }
+    }
+
+    /// So many items are done.
+    #[inline]
+    pub(crate) fn has_done(&self, items: impl FnOnce() -> usize) {
+        if let Some(progress) = &self.progress {
+            progress.at(items());
+        }
+    }
+
+    /// An operation is about to be enqueued.
+    #[inline]
+    #[allow(unused_variables, reason = "features use them")]
+    pub(crate) fn operation(&self, plan: &'static Plan, index: usize, chunk: usize) -> OperationWatch {
+        OperationWatch {
+            #[cfg(feature = "nvtx")]
+            _range: self.range.as_ref().map(|run| run.of_operation(plan, index, chunk)),
+            #[cfg(feature = "tracing")]
+            _span: self.span.as_ref().map(|_| {
+                let operation = &plan.operations[index];
+                let span = tracing::trace_span!(
+                    target: TARGET,
+                    "operation",
+                    pipeline = plan.pipeline,
+                    stage = plan.stages[operation.stage],
+                    operation = operation.text,
+                    chunk,
+                );
+                span.entered()
+            }),
+        }
+    }
+
+    /// It is over, and nothing is in flight.
+    pub(crate) fn end(self, outcome: Result<&Report, &Error>) {
+        #[cfg(feature = "tracing")]
+        if let (Some(span), Ok(report)) = (&self.span, outcome) {
+            if report.repeated {
+                self.is_cut(report.chunks, report.depth);
+            }
+            span.record("nanoseconds", report.time.as_nanos() as u64)
+                .record("bytes_to_device", report.bytes_to_device)
+                .record("bytes_to_host", report.bytes_to_host);
+        }
+        match outcome {
+            Ok(_) => {
+                if let Some(progress) = self.progress {
+                    progress.end();
+                }
+            }
+            // Inside the run's span.
+            Err(error) => events::failed(error),
+        }
+    }
+}
+
+/// A source or a sink that a run waits for.
+pub(crate) struct Late {
+    pub(crate) pipeline: &'static str,
+    /// The argument.
+    pub(crate) host: &'static str,
+    pub(crate) is_sink: bool,
+    /// The one that it is to fill or to accept; none where the run is over and waits for its thread.
+    pub(crate) chunk: Option<usize>,
+    pub(crate) waited: Duration,
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pipeline, host, is_sink, chunk, waited } = self;
+        let what = if *is_sink { "sink" } else { "source" };
+        // `{:#}` is for terminals; an event is one line.
+        let gap = if f.alternate() { "\n  " } else { " " };
+        write!(f, "`{pipeline}` has waited {:.0} s for {what} `{host}`", waited.as_secs_f64())?;
+        match (chunk, is_sink) {
+            (Some(chunk), false) => write!(
+                f,
+                ", which has neither filled chunk {chunk} nor ended{gap}(a channel ends when its last sender is dropped)"
+            ),
+            (Some(chunk), true) => write!(f, ", which has not accepted chunk {chunk}"),
+            (None, _) => f.write_str(", whose thread is at work though the run is over"),
+        }
+    }
+}
+
+/// Reports that a run has waited long for a source or a sink: to `tracing`, and with debug assertions on
+/// standard error. A subscriber that panics cannot unwind here.
+pub(crate) fn is_late(late: &Late) {
+    contain(|| {
+        #[cfg(feature = "tracing")]
+        {
+            let Late { pipeline, host, is_sink, chunk, waited } = late;
+            let seconds = waited.as_secs();
+            tracing::warn!(target: TARGET, pipeline, host, is_sink, chunk, seconds, "{late}");
+        }
+        if cfg!(debug_assertions) {
+            // Standard error may be closed.
+            let _ = writeln!(std::io::stderr(), "thalweg: {late:#}");
+        }
+    });
+}
+
+/// What a device is like, and says so where that has become known just now.
+pub(crate) fn calibrated(device: &Device) -> &DeviceModel {
+    #[cfg(feature = "tracing")]
+    {
+        let known = || device.known_model().get().is_some();
+        let before = known();
+        let spec = device.calibration();
+        if !before && known() {
+            let DeviceModel { to_device, to_host, .. } = *spec;
+            tracing::debug!(target: TARGET, device = device.name(), to_device, to_host, "device calibrated");
+        }
+        spec
+    }
+    #[cfg(not(feature = "tracing"))]
+    device.calibration()
+}
