@@ -5,28 +5,28 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::Pipeline;
-use super::in_place::InPlace;
-use super::purpose::Purpose;
-use super::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
-use super::shared::Shared;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::plan::{BufferKind, BufferPlan};
 use crate::device::Device;
 use crate::driver::DevicePtr;
+use crate::engine::Pipeline;
+use crate::engine::arguments::in_place::InPlace;
+use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
+use crate::engine::arguments::shared::Shared;
 use crate::engine::arguments::{HostMemory, HostSource, InOut, Input, Output};
+use crate::engine::purpose::Purpose;
 
 /// A host argument of the call that gave it.
 #[derive(Debug)]
 pub struct Host<T> {
-    pub(super) index: usize,
+    pub(crate) index: usize,
     elements: PhantomData<fn() -> T>,
 }
 
 /// A device buffer of the call that gave it.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    pub(super) index: usize,
+    pub(crate) index: usize,
     elements: PhantomData<fn() -> T>,
 }
 
@@ -63,39 +63,39 @@ impl<T: Pod> AnyBuffer for Buffer<T> {
 
 /// Room for what a call knows of its arguments, empty between runs but for the last one's shapes, by which a failed run counts.
 #[derive(Debug, Default)]
-pub(super) struct Room {
-    pub(super) host_shapes: Vec<Shape>,
-    pub(super) buffers: Vec<BufferShape>,
-    pub(super) in_place: Vec<InPlace>,
-    pub(super) words: Vec<u64>,
+pub(crate) struct Room {
+    pub(crate) host_shapes: Vec<Shape>,
+    pub(crate) buffers: Vec<BufferShape>,
+    pub(crate) in_place: Vec<InPlace>,
+    pub(crate) words: Vec<u64>,
 }
 
 /// One run being prepared.
 pub struct Call<'p, 'a> {
-    pub(super) pipeline: &'p mut Pipeline,
-    pub(super) purpose: Purpose,
-    pub(super) host_shapes: Vec<Shape>,
-    pub(super) hosts: Vec<HostSource<'a>>,
-    pub(super) buffers: Vec<BufferShape>,
-    pub(super) shared: Vec<Shared<'a>>,
-    pub(super) in_place: Vec<InPlace>,
+    pub(crate) pipeline: &'p mut Pipeline,
+    pub(crate) purpose: Purpose,
+    pub(crate) host_shapes: Vec<Shape>,
+    pub(crate) hosts: Vec<HostSource<'a>>,
+    pub(crate) buffers: Vec<BufferShape>,
+    pub(crate) shared: Vec<Shared<'a>>,
+    pub(crate) in_place: Vec<InPlace>,
     /// Whether there is a source or a sink.
-    pub(super) streams: bool,
+    pub(crate) streams: bool,
     /// How many there are, and the argument that said so first.
-    pub(super) items: Option<(usize, &'static str)>,
+    pub(crate) items: Option<(usize, &'static str)>,
     /// Of what comes next.
     halo: (usize, Edge),
     per_chunk: bool,
     /// Whether something was.
-    pub(super) any_per_chunk: bool,
+    pub(crate) any_per_chunk: bool,
     /// The parameters.
-    pub(super) words: Vec<u64>,
+    pub(crate) words: Vec<u64>,
     /// Whether the run follows from them and from its arguments.
-    pub(super) repeats: bool,
+    pub(crate) repeats: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
-    pub(super) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
+    pub(crate) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
         let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
         // A run gives it back.
         let Room { mut host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
@@ -131,14 +131,14 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// The size of what comes next.
-    pub(super) fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
+    pub(crate) fn size<T>(&mut self, per_item: usize) -> (Size, Edge) {
         let (halo, edge) = std::mem::replace(&mut self.halo, (0, Edge::Clamp));
         let size = Size::of::<T>(per_item).with_halo(halo);
         (if std::mem::take(&mut self.per_chunk) { size.per_chunk() } else { size }, edge)
     }
 
     /// The items of the run.
-    pub(super) fn items(&self) -> usize {
+    pub(crate) fn items(&self) -> usize {
         self.items.map_or(0, |(items, _)| items)
     }
 
@@ -185,7 +185,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// The next buffer, whose shape is checked.
-    pub(super) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
+    pub(crate) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
         self.buffers.push(buffer);
         Buffer { index: self.buffers.len() - 1, elements: PhantomData }
     }
@@ -198,7 +198,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// Whether this device may use memory of `device`.
-    pub(super) fn usable(
+    pub(crate) fn usable(
         &self,
         host: &'static str,
         is_poisoned: bool,
@@ -212,7 +212,7 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// Whether this device may use the host's memory, and what the run `reads` of it is what was to be
     /// written there.
-    pub(super) fn usable_on_host(
+    pub(crate) fn usable_on_host(
         &self,
         host: &'static str,
         source: &HostSource<'a>,
@@ -253,7 +253,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// An argument of `len` elements has as many items as the others.
-    pub(super) fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
+    pub(crate) fn count(&mut self, host: &'static str, shape: Shape, len: usize) -> Result<(), ErrorKind> {
         let per_item = shape.per_item;
         if shape.per_chunk {
             // How many chunks there are is not known yet.
@@ -276,7 +276,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// What has elements for each chunk has enough of them.
-    pub(super) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
+    pub(crate) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
         if !self.any_per_chunk {
             return Ok(());
         }
@@ -310,14 +310,14 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     /// The next host argument, of which only the shape is known yet.
-    pub(super) fn host_of_shape(&mut self, size: Size) -> Result<()> {
+    pub(crate) fn host_of_shape(&mut self, size: Size) -> Result<()> {
         let shape = self.shape_of_host(self.host_shapes.len(), size, Edge::Clamp)?;
         self.host_shapes.push(shape);
         Ok(())
     }
 
     /// The next buffer. What is an argument of the run is known by its shape only.
-    pub(super) fn shape_of_buffer(&mut self, size: Size, edge: Edge) -> Result<()> {
+    pub(crate) fn shape_of_buffer(&mut self, size: Size, edge: Edge) -> Result<()> {
         let index = self.buffers.len();
         let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
         let place = match kind {

@@ -1,12 +1,12 @@
 //! [`explain`]: what a driver says, in the user's words.
 
-use super::{place_of, place_of_pipeline};
 use crate::base::error::{Detail, DriverError, Error, ErrorKind, Place, Touch};
 use crate::base::plan::{OperationKind, Plan};
 use crate::driver::Tag;
+use crate::engine::place::{place_of, place_of_pipeline};
 
 /// A driver's error as the user's: with its place where the device can tell.
-pub(super) fn explain(plan: &'static Plan, error: DriverError) -> Error {
+pub(crate) fn explain(plan: &'static Plan, error: DriverError) -> Error {
     let tag = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
     let place = tag.map_or_else(|| place_of_pipeline(plan), |tag| place_of_tag(plan, tag));
     let at = tag.filter(|tag| is_of(plan, *tag)).map(|tag| plan.operations[tag.operation as usize].kind);

@@ -1,7 +1,7 @@
 //! The check by rustc that a ring whose size is constant fits its budget.
 
-use super::Size;
 use crate::base::layout::Message;
+use crate::engine::Size;
 
 /// Stops the compilation if a ring does not fit its budget, in bytes, and says which chunk and depth would. A
 /// depth that is left to the runtime counts as the smallest. The message begins with the error's code.

@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 
-use super::Settings;
 use crate::base::error::Result;
 use crate::base::events;
 use crate::base::progress::{Progress, Reporting};
@@ -269,6 +268,18 @@ impl<P: Build> Options<P> {
         });
         built.inspect_err(events::failed)
     }
+}
+
+/// What [`Options`] hand to [`Pipeline::new`].
+#[derive(Debug, Clone, Copy)]
+pub struct Settings<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) chunk: Option<usize>,
+    pub(crate) depth: Option<usize>,
+    pub(crate) budget: Option<usize>,
+    pub(crate) graph: Option<bool>,
+    pub(crate) profile_share: Option<f64>,
+    pub(crate) reporting: &'a Reporting,
 }
 
 impl Settings<'_> {

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::Pipeline;
-use super::observed::Observed;
-use super::profile::{Profiler, Sampling, Timed, share};
-use super::shape::Shape;
 use crate::base::model::DeviceModel;
 use crate::base::plan::{OperationKind, OperationPlan};
 use crate::base::report::Report;
 use crate::driver::DriverResult;
+use crate::engine::Pipeline;
+use crate::engine::arguments::shape::Shape;
 use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::targets::timed::observed::Observed;
+use crate::engine::targets::timed::{Profiler, Sampling, Timed, share};
 use crate::observe::timeline::{Basis, Row, Span, Timeline, nanos};
 use crate::observe::watch;
 
@@ -28,7 +28,7 @@ pub enum Purpose {
 impl Pipeline {
     /// Of which chunks a profile times the operations. `stages`: whether the host has copies of its own to make. `slots` and the items
     /// of a `chunk` are the run's.
-    pub(super) fn sampling(
+    pub(crate) fn sampling(
         &self,
         shapes: &[Shape],
         stages: bool,
@@ -42,19 +42,19 @@ impl Pipeline {
     }
 
     /// What times a run that begins now.
-    pub(super) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Profiler> {
+    pub(crate) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Profiler> {
         let streams = (self.observed(), self.streams.all().first());
         let clockwork = std::mem::take(&mut self.clockwork);
         Profiler::new(&self.device, self.plan, clockwork, streams, sampling, began)
     }
 
     /// Which streams of a profile are observed.
-    pub(super) fn observed(&self) -> Observed {
+    pub(crate) fn observed(&self) -> Observed {
         Observed::new(self.plan, &self.streams, self.depth, self.spreads())
     }
 
     /// The timeline of a run whose report is this, with these arguments.
-    pub(super) fn timeline(
+    pub(crate) fn timeline(
         &self,
         report: Report,
         purpose: Purpose,

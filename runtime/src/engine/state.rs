@@ -5,12 +5,12 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::enqueue::Enqueue;
 use crate::base::error::{ErrorKind, Result};
 use crate::base::unwind::contain;
 use crate::device::Device;
 use crate::device::memory::release;
 use crate::driver::RawStream;
+use crate::engine::run::enqueue::Enqueue;
 
 type Value = Box<dyn Any + Send>;
 
@@ -19,7 +19,7 @@ type Value = Box<dyn Any + Send>;
 /// Values are dropped with the pipeline, which has drained then, and with the device's context current. Those of a device
 /// that does not answer are leaked. A destructor that panics keeps no other from its turn.
 #[derive(Default)]
-pub(super) struct States {
+pub(crate) struct States {
     device: Option<Device>,
     /// For each ring slot, in the order in which they were made.
     slots: Vec<Vec<Entry>>,
@@ -48,7 +48,7 @@ enum Taken {
 }
 
 impl States {
-    pub(super) fn new(device: &Device) -> Self {
+    pub(crate) fn new(device: &Device) -> Self {
         Self { device: Some(device.clone()), slots: Vec::new() }
     }
 
@@ -81,12 +81,12 @@ impl States {
     }
 
     /// The run is over: a value that a routine has not given back is no one's, and the next run makes another.
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.slots.iter_mut().for_each(|entries| entries.retain(|entry| entry.value.is_some()));
     }
 
     /// Leaves the values to the device.
-    pub(super) fn leak(mut self) {
+    pub(crate) fn leak(mut self) {
         self.forget();
     }
 
@@ -123,7 +123,7 @@ impl fmt::Debug for States {
     }
 }
 
-pub(super) fn locked(states: &Mutex<States>) -> MutexGuard<'_, States> {
+pub(crate) fn locked(states: &Mutex<States>) -> MutexGuard<'_, States> {
     // Nothing of the user's runs under the lock, so that a panic cannot leave the values half-changed.
     states.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use crate::driver::DriverResult;
 
 /// The plan's streams and events, slot after slot: when slots are added, those there are keep their numbers.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(crate) struct Streams {
     /// All of the plan's, which are the first slot's; then for each further slot those that each slot has one of.
     streams: Vec<Stream>,
     /// For each of the plan's streams, how many before it are `per_slot`.
@@ -19,7 +19,7 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn new(device: &Device, plan: &Plan, slots: usize) -> DriverResult<Self> {
+    pub(crate) fn new(device: &Device, plan: &Plan, slots: usize) -> DriverResult<Self> {
         let mut per_slot = 0;
         let rank = |stream: &crate::base::plan::StreamPlan| {
             let rank = per_slot;
@@ -33,7 +33,7 @@ impl Streams {
     }
 
     /// Adds what further slots need.
-    pub(super) fn widen(&mut self, device: &Device, plan: &Plan, slots: usize) -> DriverResult<()> {
+    pub(crate) fn widen(&mut self, device: &Device, plan: &Plan, slots: usize) -> DriverResult<()> {
         for slot in self.slots..slots {
             let of_slot = plan.streams.iter().filter(|stream| slot == 0 || stream.per_slot);
             let streams = of_slot.map(|stream| match stream.null {
@@ -52,7 +52,7 @@ impl Streams {
 
     /// The number of one of the plan's streams, for a slot if there is one for each.
     #[inline]
-    pub(super) fn number(&self, stream: usize, slot: usize) -> usize {
+    pub(crate) fn number(&self, stream: usize, slot: usize) -> usize {
         match slot {
             0 => stream,
             _ => self.ranks.len() + (slot - 1) * self.per_slot + self.ranks[stream],
@@ -61,29 +61,29 @@ impl Streams {
 
     /// The number of one of the plan's events, for a slot.
     #[inline]
-    pub(super) fn event_number(&self, event: usize, slot: usize) -> usize {
+    pub(crate) fn event_number(&self, event: usize, slot: usize) -> usize {
         slot * (self.events.len() / self.slots) + event
     }
 
     /// How many of them, the first by number, a run uses that has so many slots. `spread`: where it chooses, each slot has its
     /// own.
-    pub(super) fn used(&self, plan: &Plan, slots: usize, spread: bool) -> usize {
+    pub(crate) fn used(&self, plan: &Plan, slots: usize, spread: bool) -> usize {
         let each = plan.streams.iter().any(|stream| stream.is_per_slot(spread));
         self.ranks.len() + if each { (slots.max(1) - 1) * self.per_slot } else { 0 }
     }
 
     /// The slots that they are enough for.
-    pub(super) fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 
     /// All streams, by number.
-    pub(super) fn all(&self) -> &[Stream] {
+    pub(crate) fn all(&self) -> &[Stream] {
         &self.streams
     }
 
     /// All events, by number.
-    pub(super) fn events(&self) -> &[Event] {
+    pub(crate) fn events(&self) -> &[Event] {
         &self.events
     }
 }

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::operation::Operation;
-use super::run::Run;
-use super::shape::BufferPlace;
 use crate::base::error::{ErrorKind, Result};
 use crate::base::plan::BufferKind;
 use crate::device::function::{Function, OwnModule};
 use crate::device::stream::Stream;
 use crate::driver::{Access, DriverResult, RawSymbol, Tag};
+use crate::engine::arguments::shape::BufferPlace;
+use crate::engine::run::Run;
+use crate::engine::run::operation::Operation;
 
 /// The modules whose variables launches of this pipeline have given values to.
 ///
 /// They stay as long as the pipeline, whose graphs know their kernels.
 #[derive(Debug, Default)]
-pub(super) struct Symbols {
+pub(crate) struct Symbols {
     modules: Vec<Bound>,
 }
 
@@ -30,17 +30,17 @@ struct Bound {
 
 impl Symbols {
     /// The streams on which a copy may be under way.
-    pub(super) fn streams(&self) -> impl Iterator<Item = &Stream> {
+    pub(crate) fn streams(&self) -> impl Iterator<Item = &Stream> {
         self.modules.iter().filter(|bound| bound.copying).filter_map(|bound| bound.module.stream.as_ref())
     }
 
     /// Whether launches give values to variables.
-    pub(super) fn is_any(&self) -> bool {
+    pub(crate) fn is_any(&self) -> bool {
         !self.modules.is_empty()
     }
 
     /// The run is over and has drained.
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         for bound in &mut self.modules {
             if bound.holds.take().is_some() {
                 bound.module.release();
@@ -50,7 +50,7 @@ impl Symbols {
     }
 
     /// Leaves the modules to the device.
-    pub(super) fn leak(self) {
+    pub(crate) fn leak(self) {
         self.modules.into_iter().for_each(|bound| std::mem::forget(bound.module));
     }
 

@@ -1,16 +1,16 @@
 //! [`Totals`]: what a run has moved, and how far each output is complete.
 
-use super::shape::Shape;
-use super::staging::Staging;
 use crate::base::error::Complete;
 use crate::base::plan::{OperationKind, Plan};
+use crate::engine::arguments::shape::Shape;
+use crate::engine::staging::Staging;
 
 /// What a run has done so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Totals {
-    pub(super) to_device: u64,
-    pub(super) to_host: u64,
-    pub(super) staged: u64,
+pub(crate) struct Totals {
+    pub(crate) to_device: u64,
+    pub(crate) to_host: u64,
+    pub(crate) staged: u64,
     /// For each operation, up to the last download that was enqueued, the chunks of which it was.
     enqueued: Vec<usize>,
     /// Likewise those that are known to have arrived. Known at the end.
@@ -19,7 +19,7 @@ pub(super) struct Totals {
 
 impl Totals {
     /// A download of one chunk was enqueued.
-    pub(super) fn downloaded(&mut self, operation: usize) {
+    pub(crate) fn downloaded(&mut self, operation: usize) {
         if self.enqueued.len() <= operation {
             self.enqueued.resize(operation + 1, 0);
         }
@@ -27,19 +27,19 @@ impl Totals {
     }
 
     /// What something else has moved.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.to_device += other.to_device;
         self.to_host += other.to_host;
         self.staged += other.staged;
     }
 
     /// What was delivered to pageable memory has arrived.
-    pub(super) fn note_arrivals(&mut self, staging: &Staging) {
+    pub(crate) fn note_arrivals(&mut self, staging: &Staging) {
         self.arrived = (0..self.enqueued.len()).map(|operation| staging.arrived(operation)).collect();
     }
 
     /// Everything enqueued has arrived.
-    pub(super) fn all_arrived(&mut self) {
+    pub(crate) fn all_arrived(&mut self) {
         self.arrived = std::mem::take(&mut self.enqueued);
     }
 
@@ -47,7 +47,7 @@ impl Totals {
     ///
     /// `shapes`: those of the hosts. `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins.
     /// `accepted`: the chunks that the sink of a host has accepted, if it has one.
-    pub(super) fn complete(
+    pub(crate) fn complete(
         &self,
         plan: &Plan,
         shapes: &[Shape],

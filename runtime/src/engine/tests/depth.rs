@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::staging::Staging;
-use super::{Call, Fault, Faulty, LEN, Mode, OF_THE_CALL, OUT_OF_MEMORY, RESULT, X, Y, saxpy};
+use crate::engine::staging::Staging;
+use crate::engine::tests::{Call, Fault, Faulty, LEN, Mode, OF_THE_CALL, OUT_OF_MEMORY, RESULT, X, Y, saxpy};
 use crate::prelude::*;
 
 stream_pipeline! {

@@ -1,6 +1,6 @@
 //! `DeviceBuf`s on a driver of which a call fails.
 
-use super::{Call, Fault, Faulty, KEPT, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY};
+use crate::engine::tests::{Call, Fault, Faulty, KEPT, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY};
 use crate::prelude::*;
 use std::sync::Arc;
 

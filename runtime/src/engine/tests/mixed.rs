@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Call, Fault, Faulty, KEPT, LEN, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY, saxpy};
+use crate::engine::tests::{
+    Call, Fault, Faulty, KEPT, LEN, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY, saxpy,
+};
 use crate::prelude::*;
 use crate::{DeviceSlice, DeviceSliceMut, Enqueue};
 

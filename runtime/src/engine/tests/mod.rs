@@ -10,8 +10,8 @@ mod symbols;
 
 use std::sync::{Arc, Mutex};
 
+use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode};
 use crate::prelude::*;
-use faulty::{Call, Fault, Faulty, Mode};
 
 #[kernels("../../../../kernels/cu/saxpy.cu", crate = crate)]
 unsafe extern "CUDA" {

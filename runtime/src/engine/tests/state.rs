@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::faulty::{Call, Fault, Faulty, Mode};
-use super::{KEPT, OF_THE_DEVICE};
 use crate::State;
+use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode};
+use crate::engine::tests::{KEPT, OF_THE_DEVICE};
 use crate::prelude::*;
 
 /// What has happened to the values of one pipeline.

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use super::{
+use crate::engine::tests::{
     Call, Fault, Faulty, KEPT, LEN, Mode, OF_THE_CALL, OF_THE_DEVICE, OUT_OF_MEMORY, RESULT, Saxpy, X, saxpy,
 };
 use crate::prelude::*;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::faulty::{Call, Fault, Faulty, Mode, SYMBOL_BYTES};
-use super::{KEPT, OF_THE_CALL, OF_THE_DEVICE};
+use crate::engine::tests::faulty::{Call, Fault, Faulty, Mode, SYMBOL_BYTES};
+use crate::engine::tests::{KEPT, OF_THE_CALL, OF_THE_DEVICE};
 use crate::prelude::*;
 
 #[kernels("../../../../tests/cu/symbols.cu", crate = crate)]

@@ -1,0 +1,236 @@
+//! [`InPlace`]: an argument of a run that chunks use where it is, on the device or in page-locked host memory.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::plan::{BufferKind, BufferPlan};
+use crate::device::Device;
+use crate::device::memory::{DeviceCore, PinnedRange};
+use crate::device::pending::Held;
+use crate::driver::{Access, DevicePtr};
+use crate::engine::arguments::shape::{BufferPlace, BufferShape, Shape};
+use crate::engine::arguments::{
+    DeviceInOut, DeviceInput, DeviceOutput, DeviceSource, HostMemory, HostSource, MappedInOut, MappedInput,
+    MappedOutput,
+};
+use crate::engine::call::{Buffer, Call};
+use crate::engine::place::place_of_buffer;
+
+/// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
+pub(crate) struct InPlace {
+    core: Core,
+    /// Where it begins, and its bytes.
+    range: (DevicePtr, usize),
+    /// In elements.
+    pub(crate) len: usize,
+    pub(crate) writable: bool,
+    /// Whether the run needs the data in it.
+    reads: bool,
+}
+
+enum Core {
+    Device(Arc<DeviceCore>, #[allow(dead_code, reason = "it is dropped with the run")] Held),
+    Pinned(PinnedRange),
+}
+
+impl InPlace {
+    pub(crate) fn on_device(source: DeviceSource<'_>) -> Self {
+        let DeviceSource { core, ptr, bytes, len, writable, held, .. } = source;
+        let range = (ptr, bytes);
+        Self { core: Core::Device(core, held), range, len, writable, reads: true }
+    }
+
+    /// `None` if the memory is pageable.
+    pub(crate) fn mapped(source: HostSource<'_>) -> Option<Self> {
+        let HostSource { memory, len, writable, .. } = source;
+        match memory {
+            HostMemory::Pinned(pinned) => {
+                let range = (pinned.device_ptr(), pinned.bytes());
+                Some(Self { core: Core::Pinned(pinned), range, len, writable, reads: true })
+            }
+            HostMemory::Pageable(_) | HostMemory::Streamed => None,
+        }
+    }
+
+    /// The same argument, whose data the run does not need.
+    pub(crate) fn unread(self) -> Self {
+        Self { reads: false, ..self }
+    }
+
+    /// The error because of which some of the data that the run needs may not be what a stream's operation
+    /// was to write.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        let failure = match &self.core {
+            Core::Device(core, _) => core.failure(&self.ptr().range(self.range.1)),
+            Core::Pinned(range) => range.failure(),
+        };
+        failure.filter(|_| self.reads)
+    }
+
+    /// Notes that the run has written its first bytes.
+    pub(crate) fn is_written_anew(&self, bytes: usize) {
+        match &self.core {
+            Core::Device(core, _) => core.is_written_anew(&self.ptr().range(bytes.min(self.range.1))),
+            Core::Pinned(range) => range.is_written_anew(bytes),
+        }
+    }
+
+    pub(crate) fn ptr(&self) -> DevicePtr {
+        self.range.0
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        match &self.core {
+            Core::Device(core, _) => core.device(),
+            Core::Pinned(range) => range.core().device(),
+        }
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        match &self.core {
+            Core::Device(core, _) => core.is_poisoned(),
+            Core::Pinned(range) => range.core().is_poisoned(),
+        }
+    }
+
+    /// Gives the memory up to the device for good.
+    pub(crate) fn poison(&self) {
+        match &self.core {
+            Core::Device(core, _) => core.poison(),
+            Core::Pinned(range) => range.core().poison(),
+        }
+    }
+
+    /// Whether it is page-locked host memory.
+    pub(crate) fn is_on_host(&self) -> bool {
+        matches!(self.core, Core::Pinned(_))
+    }
+
+    /// Whether all of `access` is in this memory, and nothing that was borrowed shared is written.
+    pub(crate) fn holds(&self, access: &Access) -> bool {
+        let (ptr, bytes) = self.range;
+        access.is_within(ptr, bytes) && (self.writable || !access.write)
+    }
+}
+
+impl fmt::Debug for InPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ptr, bytes) = self.range;
+        write!(f, "{bytes} bytes at {:#x}", ptr.0)
+    }
+}
+
+impl<'a> Call<'_, 'a> {
+    /// The next buffer, an `input` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_input<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceInput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        let data = self.on_device(data.source())?;
+        self.in_place(per_item, Some(data))
+    }
+
+    /// The next buffer, an `inout` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_inout<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        let data = self.on_device(data.source())?;
+        self.in_place(per_item, Some(data))
+    }
+
+    /// The next buffer, an `output` on the device.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn device_output<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl DeviceOutput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        let data = self.on_device(data.source())?.unread();
+        self.in_place(per_item, Some(data))
+    }
+
+    /// The next buffer, an `input` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_input<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedInput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    /// The next buffer, an `inout` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_inout<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()))
+    }
+
+    /// The next buffer, an `output` in page-locked host memory.
+    ///
+    /// # Errors
+    /// As [`input`](Self::input).
+    pub fn mapped_output<T: Pod>(
+        &mut self,
+        per_item: usize,
+        data: impl MappedOutput<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.in_place(per_item, InPlace::mapped(data.source()).map(InPlace::unread))
+    }
+
+    /// The argument that the next buffer is.
+    pub(crate) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
+        let at_buffer = |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.buffers.len()));
+        source.map(InPlace::on_device).map_err(at_buffer)
+    }
+
+    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let (size, edge) = self.size::<T>(per_item);
+        let plan = self.pipeline.plan;
+        let name = plan.buffers[index].name;
+        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
+        let shape = Shape::new(name, size, edge).map_err(refused)?;
+        let data = data.ok_or_else(|| refused(ErrorKind::Skipped))?;
+        self.check_in_place(&data)?;
+        self.count(name, shape, data.len).map_err(refused)?;
+        let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
+        self.in_place.push(data);
+        Ok(self.push(BufferShape { shape, place }))
+    }
+
+    /// Whether this device may use the argument that the next buffer is as the plan says.
+    pub(crate) fn check_in_place(&self, data: &InPlace) -> Result<()> {
+        let index = self.buffers.len();
+        let plan = self.pipeline.plan;
+        let BufferPlan { name, kind, .. } = plan.buffers[index];
+        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
+        let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
+        if writes && !data.writable {
+            return Err(refused(ErrorKind::Skipped));
+        }
+        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
+        data.failure().map_or(Ok(()), |error| Err(error.at(place_of_buffer(plan, index))))
+    }
+}

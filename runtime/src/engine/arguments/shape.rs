@@ -1,0 +1,151 @@
+//! How large an item and a buffer are.
+
+use crate::base::chunk::Chunk;
+use crate::base::error::ErrorKind;
+use crate::driver::DevicePtr;
+
+/// What a declaration says of its size: elements an item, or a chunk.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Bytes of one element.
+    element: usize,
+    /// Elements in one item, or for one chunk.
+    per_item: usize,
+    /// Items on each side of a chunk that it sees besides its own.
+    halo: usize,
+    per_chunk: bool,
+}
+
+impl Size {
+    /// `per_item` elements an item.
+    pub const fn of<T>(per_item: usize) -> Self {
+        Self { element: size_of::<T>(), per_item, halo: 0, per_chunk: false }
+    }
+
+    /// The elements are one chunk's.
+    #[must_use]
+    pub const fn per_chunk(self) -> Self {
+        Self { per_chunk: true, ..self }
+    }
+
+    /// So many items more on each side of a chunk.
+    #[must_use]
+    pub const fn with_halo(self, items: usize) -> Self {
+        Self { halo: items, ..self }
+    }
+
+    /// Bytes for a chunk of `items`, or more than there can be.
+    pub(crate) const fn bytes_for(self, items: usize) -> usize {
+        let items = if self.per_chunk { 1 } else { items.saturating_add(self.halo.saturating_mul(2)) };
+        self.element.saturating_mul(self.per_item).saturating_mul(items)
+    }
+}
+
+/// What lies beyond the first and the last item of an argument with a halo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// The first and the last item, over and over.
+    Clamp,
+    /// Zero bytes.
+    Zero,
+    /// The items at the other end.
+    Wrap,
+}
+
+/// One item of an argument or a buffer, as a call has checked it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    /// Bytes of one element.
+    pub(crate) element: usize,
+    /// Elements in one item, or for one chunk.
+    pub(crate) per_item: usize,
+    pub(crate) halo: usize,
+    pub(crate) edge: Edge,
+    pub(crate) per_chunk: bool,
+}
+
+impl Shape {
+    pub(crate) fn new(name: &'static str, size: Size, edge: Edge) -> Result<Self, ErrorKind> {
+        let Size { element, per_item, halo, per_chunk } = size;
+        let fits = |items: usize| {
+            let bytes = element.checked_mul(per_item).and_then(|bytes| bytes.checked_mul(items));
+            bytes.is_some_and(|bytes| bytes <= isize::MAX as usize)
+        };
+        if per_item == 0 || !fits(1) {
+            return Err(ErrorKind::ItemSize { buffer: name, per_item });
+        }
+        // What a chunk has for itself has no items around it.
+        let halo = if per_chunk { 0 } else { halo };
+        // A halo of many items of no bytes would still have to be counted.
+        let most = || halo.checked_mul(2).and_then(|items| items.checked_add(1));
+        if halo > 0 && most().is_none_or(|items| !fits(items) || items > isize::MAX as usize) {
+            return Err(ErrorKind::HaloSize { buffer: name, halo });
+        }
+        Ok(Self { element, per_item, halo, edge, per_chunk })
+    }
+
+    /// Bytes of an item, or of what one chunk has.
+    pub(crate) fn bytes(self) -> usize {
+        self.element * self.per_item
+    }
+
+    /// A chunk's part of an argument: its first byte and its bytes.
+    pub(crate) fn range(self, c: Chunk) -> (usize, usize) {
+        if self.per_chunk {
+            return (c.index * self.bytes(), self.bytes());
+        }
+        (c.start * self.bytes(), c.len * self.bytes())
+    }
+
+    /// What a chunk of so many items has of them.
+    pub(crate) fn items(self, items: usize) -> usize {
+        if self.per_chunk { 1 } else { items.saturating_add(2 * self.halo) }
+    }
+}
+
+/// Where a buffer's memory is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BufferPlace {
+    /// In the ring, on the device.
+    Ring,
+    /// In the ring, in page-locked host memory.
+    HostRing,
+    /// One for the run, of so many elements.
+    Shared(usize),
+    /// One for the run, an argument: where it begins and its elements.
+    SharedInPlace(DevicePtr, usize),
+    /// An argument of the run: where it begins and its bytes.
+    InPlace(DevicePtr, usize),
+}
+
+/// A buffer of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BufferShape {
+    pub(crate) shape: Shape,
+    pub(crate) place: BufferPlace,
+}
+
+impl BufferShape {
+    /// Its bytes where a chunk has `items`.
+    pub(crate) fn bytes(self, items: usize) -> usize {
+        self.len(items).saturating_mul(self.shape.element)
+    }
+
+    /// Its elements where a chunk has `items`.
+    pub(crate) fn len(self, items: usize) -> usize {
+        match self.place {
+            BufferPlace::Shared(len) | BufferPlace::SharedInPlace(_, len) => len,
+            // An item of elements that take no room may have any number of them.
+            _ => self.shape.items(items).saturating_mul(self.shape.per_item),
+        }
+    }
+
+    /// Whether it is an argument that is used where it is.
+    pub(crate) fn is_in_place(self) -> bool {
+        matches!(self.place, BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..))
+    }
+
+    pub(crate) fn is_shared(self) -> bool {
+        matches!(self.place, BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..))
+    }
+}

@@ -1,0 +1,60 @@
+//! [`Written`]: the arguments that a run has written anew, so that earlier failures there no longer count.
+
+use crate::base::plan::{self, Plan};
+use crate::engine::arguments::in_place::InPlace;
+use crate::engine::arguments::shape::{BufferShape, Shape};
+use crate::engine::arguments::shared::Shared;
+use crate::engine::arguments::{HostMemory, HostSource};
+
+/// A run that went well.
+pub(crate) struct Written {
+    pub(crate) plan: &'static Plan,
+    pub(crate) chunks: usize,
+}
+
+impl Written {
+    /// Notes it where the arguments are.
+    pub(crate) fn note(
+        &self,
+        (hosts, host_shapes): (&[HostSource<'_>], &[Shape]),
+        (buffers, in_place): (&[BufferShape], &[InPlace]),
+        shared: &[Shared<'_>],
+    ) {
+        for (index, (host, shape)) in hosts.iter().zip(host_shapes).enumerate() {
+            if let HostMemory::Pinned(range) = &host.memory
+                && self.writes(plan::Memory::Host(index))
+            {
+                range.is_written_anew(self.bytes(*shape));
+            }
+        }
+        let used = buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
+        for ((index, buffer), data) in used.zip(in_place) {
+            let is_filled = shared.iter().any(|shared| shared.buffer == index && shared.init.is_some());
+            if is_filled || self.writes(plan::Memory::Buffer(index)) {
+                data.is_written_anew(self.bytes(buffer.shape));
+            }
+        }
+        // Carried data are given back whole.
+        let given_back = shared.iter().filter_map(Shared::source).filter(|source| source.writable);
+        for source in given_back {
+            if let HostMemory::Pinned(range) = &source.memory {
+                range.is_written_anew(usize::MAX);
+            }
+        }
+    }
+
+    /// Whether every chunk has it written.
+    fn writes(&self, memory: plan::Memory) -> bool {
+        let every_chunk =
+            |operation: &&plan::OperationPlan| !operation.conditional && operation.repeat.is_none();
+        let accesses =
+            self.plan.operations.iter().filter(every_chunk).flat_map(|operation| operation.accesses);
+        accesses.into_iter().any(|access| access.writes && access.memory == memory)
+    }
+
+    /// The bytes of an argument that belong to the run's chunks. One with elements for each chunk may have
+    /// more.
+    fn bytes(&self, shape: Shape) -> usize {
+        if shape.per_chunk { self.chunks.saturating_mul(shape.bytes()) } else { usize::MAX }
+    }
+}

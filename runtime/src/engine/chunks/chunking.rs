@@ -1,0 +1,184 @@
+//! [`Cut`]: how the items of a run are cut into chunks.
+
+use crate::base::chunk::Chunk;
+
+/// A run that is ramped has so many smaller chunks at each end.
+///
+/// While the first chunk comes in, and while the last one goes out, the kernels have nothing to do: with three, for an
+/// eighth of the time that whole chunks take.
+const STEPS: u32 = 3;
+
+/// Whole chunks of a run that is worth ramps.
+const ENOUGH: usize = 16;
+
+/// What an auto chunk's items are a multiple of, in the smallest chunk too: the threads of a usual block.
+const GRAIN: usize = 256;
+
+/// How the items of a run are cut into chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    items: usize,
+    /// Items of the largest.
+    chunk: usize,
+    /// So many chunks at the beginning, each twice as long as the one before, and so many at the end, the other way round.
+    steps: u32,
+    /// So many chunks, some of them perhaps shorter. Else it follows from the above.
+    found: Option<usize>,
+}
+
+impl Cut {
+    /// Chunks of `chunk` items, at least 1; the last one has what is left.
+    pub(crate) fn even(items: usize, chunk: usize) -> Self {
+        Self { items, chunk, steps: 0, found: None }
+    }
+
+    /// So many chunks of at most `chunk` items, as they came. Where each of them began it does not know.
+    pub(crate) fn found(items: usize, chunk: usize, chunks: usize) -> Self {
+        Self { items, chunk, steps: 0, found: Some(chunks) }
+    }
+
+    /// As few chunks as [`even`](Self::even), of about the same size, the last one too: it is as much behind as the others.
+    pub(crate) fn equal(items: usize, chunk: usize) -> Self {
+        let each = items.div_ceil(items.div_ceil(chunk).max(1)).max(1);
+        Self::even(items, each.checked_next_multiple_of(GRAIN).map_or(chunk, |each| each.min(chunk)))
+    }
+
+    /// Chunks that grow at the beginning and shrink at the end, if there are enough items for that.
+    pub(crate) fn ramped(items: usize, chunk: usize) -> Self {
+        let grain = GRAIN << STEPS;
+        let whole = chunk - chunk % grain;
+        // The ramps are four chunks more than there would be: of a short run that is too much.
+        if whole == 0 || items / whole < ENOUGH {
+            Self::equal(items, chunk)
+        } else {
+            Self { items, chunk: whole, steps: STEPS, found: None }
+        }
+    }
+
+    /// Items of the largest chunk.
+    pub(crate) fn largest(self) -> usize {
+        self.chunk
+    }
+
+    /// All items.
+    pub(crate) fn items(self) -> usize {
+        self.items
+    }
+
+    /// How many chunks there are.
+    pub(crate) fn chunks(self) -> usize {
+        self.found.unwrap_or_else(|| self.between() + 2 * self.steps as usize)
+    }
+
+    /// The chunks between the ramps.
+    fn between(self) -> usize {
+        (self.items - 2 * self.ramp()).div_ceil(self.chunk)
+    }
+
+    /// The items of a ramp.
+    fn ramp(self) -> usize {
+        self.chunk - (self.chunk >> self.steps)
+    }
+
+    /// Where a chunk begins; behind the last one, where that ends.
+    pub(crate) fn start(self, index: usize) -> usize {
+        if self.steps == 0 {
+            return index.saturating_mul(self.chunk).min(self.items);
+        }
+        let steps = self.steps as usize;
+        let smallest = self.chunk >> self.steps;
+        let left = self.chunks().saturating_sub(index);
+        if index <= steps {
+            return smallest * ((1 << index) - 1);
+        }
+        if left <= steps {
+            return self.items - smallest * ((1 << left) - 1);
+        }
+        self.ramp() + (index - steps) * self.chunk
+    }
+
+    /// A chunk; behind the last one, one of no items.
+    pub(crate) fn at(self, index: usize) -> Chunk {
+        let start = self.start(index);
+        if self.steps == 0 {
+            return Chunk { index, start, len: self.chunk.min(self.items - start) };
+        }
+        Chunk { index, start, len: self.start(index.saturating_add(1)) - start }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(cut: Cut) -> Vec<usize> {
+        let chunks: Vec<Chunk> = (0..cut.chunks()).map(|index| cut.at(index)).collect();
+        let mut next = 0;
+        for (index, c) in chunks.iter().enumerate() {
+            assert_eq!((c.index, c.start), (index, next), "{cut:?}");
+            assert!((1..=cut.largest()).contains(&c.len), "{cut:?}: {c:?}");
+            next += c.len;
+        }
+        assert_eq!(next, cut.items(), "{cut:?}");
+        for behind in [0, 1, 7, usize::MAX - cut.chunks()] {
+            assert_eq!(cut.at(cut.chunks() + behind).len, 0, "{cut:?}");
+        }
+        chunks.iter().map(|c| c.len).collect()
+    }
+
+    #[test]
+    fn even_chunks() {
+        assert_eq!(lengths(Cut::even(0, 3)), []);
+        assert_eq!(lengths(Cut::even(1, 3)), [1]);
+        assert_eq!(lengths(Cut::even(7, 3)), [3, 3, 1]);
+        assert_eq!(lengths(Cut::even(6, usize::MAX)), [6]);
+    }
+
+    #[test]
+    fn as_few_but_equal() {
+        assert_eq!(lengths(Cut::equal(0, 3)), []);
+        assert_eq!(lengths(Cut::equal(7, 3)), [3, 3, 1]);
+        let chunk = 5 * GRAIN + 1;
+        assert_eq!(lengths(Cut::equal(2 * chunk, chunk)), [chunk, chunk]);
+        assert_eq!(lengths(Cut::equal(2 * chunk + 1, chunk)), [4 * GRAIN, 4 * GRAIN, 2 * GRAIN + 3]);
+        assert_eq!(lengths(Cut::equal(8 * GRAIN - 7, chunk)), [4 * GRAIN, 4 * GRAIN - 7]);
+    }
+
+    /// Items of no bytes may be any number.
+    #[test]
+    fn the_most_items_are_cut() {
+        for (items, chunk) in
+            [(usize::MAX, usize::MAX), (usize::MAX, usize::MAX - 1), (usize::MAX - 9, usize::MAX / 2)]
+        {
+            for cut in [Cut::equal(items, chunk), Cut::ramped(items, chunk), Cut::even(items, chunk)] {
+                lengths(cut);
+            }
+        }
+        assert_eq!(lengths(Cut::equal(1, usize::MAX)), [1]);
+        assert_eq!(lengths(Cut::equal(1, 1)), [1]);
+    }
+
+    #[test]
+    fn a_ramp_at_each_end() {
+        let one = GRAIN;
+        let whole = one << STEPS;
+        let cut = Cut::ramped(17 * whole + 10, whole + 3);
+        let (up, down) = ([1, 2, 4].map(|n| n * one), [4, 2, 1].map(|n| n * one));
+        let between = [vec![whole; 15], vec![2 * one + 10]].concat();
+        assert_eq!(lengths(cut), [&up[..], &between, &down].concat());
+    }
+
+    #[test]
+    fn every_length_is_covered() {
+        let whole = GRAIN << STEPS;
+        for chunk in [1, GRAIN, whole - 1, whole, whole + 1, 3 * whole + 7] {
+            for items in (0..100).map(|n| n * whole / 4 + n).chain([0, 1, 2, 1 << 30]) {
+                if items / chunk < 100_000 {
+                    lengths(Cut::ramped(items, chunk));
+                    lengths(Cut::even(items, chunk));
+                    lengths(Cut::equal(items, chunk));
+                }
+            }
+        }
+    }
+}

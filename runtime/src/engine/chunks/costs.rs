@@ -1,0 +1,328 @@
+//! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
+
+use crate::base::model::DeviceModel;
+use crate::base::plan::{OperationKind, OperationPlan, Plan};
+use crate::base::report::Report;
+use crate::engine::targets::timed::observed::is_mapped;
+
+/// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
+pub(crate) const HARDWARE_QUEUES: usize = 8;
+
+/// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
+///
+/// Between two copies an H200's engine rests for 4 us, whatever they are enqueued on, and what comes out is a chunk behind what
+/// goes in: of 1 GiB each way at 50 GB/s both are least together at 14 MiB.
+pub(crate) const AUTO_SLOT_BYTES: usize = 16 << 20;
+
+/// Where the ring would not fit the device's cache, so many all the same.
+const LEAST_SLOT_BYTES: usize = 4 << 20;
+
+/// What is believed of the bytes that get through while a chunk is enqueued, whatever was measured.
+const LEAST_PER_CHUNK: f64 = 32e3;
+const MOST_PER_CHUNK: f64 = 4e6;
+
+/// Bytes of the largest buffer in all slots together where ordinary memory is staged: what one H200's 16 cores read ahead and
+/// copied out beside the device. With half as many a run took half as long again; twice as many were no quicker.
+const STAGED_RING_BYTES: usize = 24 << 20;
+
+/// Where only results are staged, so that nothing holds back what comes in.
+const STAGED_OUT_RING_BYTES: usize = 48 << 20;
+
+/// With small chunks the host is what is waited for, however many there are.
+const MOST_STAGED_DEPTH: usize = 24;
+
+/// Ring slots for a run that is staged, of chunks that are so large where they are largest, if they are more than `depth`.
+pub(crate) fn staged_depth(plan: &Plan, depth: usize, slot_bytes: usize, to_device: bool) -> usize {
+    let bytes = if to_device { STAGED_RING_BYTES } else { STAGED_OUT_RING_BYTES };
+    let slots = (bytes / slot_bytes.max(1)).min(MOST_STAGED_DEPTH);
+    // More streams than the hardware has queues would wait for each other.
+    let per_slot = plan.streams.iter().filter(|stream| stream.is_per_slot(false)).count();
+    let queues = HARDWARE_QUEUES.saturating_sub(plan.streams.len() - per_slot);
+    slots.min(queues.checked_div(per_slot).unwrap_or(usize::MAX)).max(depth)
+}
+
+/// What the choice of a chunk goes by.
+pub(crate) struct Costs {
+    /// Bytes that get through while the host enqueues a chunk. On an H200 a chunk of two copies and a kernel with their events
+    /// takes 7 us, in which the link carries 350 KB.
+    chunk: f64,
+    /// Bytes of the largest slot.
+    pub(crate) most: usize,
+}
+
+impl Costs {
+    /// `slots`: how many of the largest slot's size the ring has of them, counting all buffers. Two thirds of it should fit the
+    /// device's second-level cache: what was just copied is then read from there. The rest is being copied, or was.
+    pub(crate) fn new(plan: &Plan, spec: &DeviceModel, slots: usize) -> Self {
+        let is =
+            |kind: fn(&OperationKind) -> bool| plan.operations.iter().any(|operation| kind(&operation.kind));
+        let to_device =
+            is(|kind| matches!(kind, OperationKind::Upload { .. } | OperationKind::CopyFromScratch { .. }));
+        let to_host =
+            is(|kind| matches!(kind, OperationKind::Download { .. } | OperationKind::CopyToScratch { .. }));
+        let mapped = is_mapped(plan);
+        let link = spec.to_device.max(spec.to_host);
+        let rate = match (to_device, to_host) {
+            (true, true) => link * spec.duplex,
+            (true, false) => spec.to_device,
+            (false, true) => spec.to_host,
+            (false, false) if mapped => link,
+            (false, false) => spec.memory_rate,
+        };
+        let cache = usize::try_from(spec.cache).unwrap_or(usize::MAX);
+        let most = if cache == 0 { AUTO_SLOT_BYTES } else { cache.saturating_mul(3) / 2 / slots.max(1) };
+        // A rate that is none is no limit. An infinite one would make no number of no time.
+        let rate = if rate > 0.0 { rate.min(f64::MAX) } else { f64::MAX };
+        let chunk = (rate * enqueuing(plan, spec)).clamp(LEAST_PER_CHUNK, MOST_PER_CHUNK);
+        Self { chunk, most: most.clamp(LEAST_SLOT_BYTES, AUTO_SLOT_BYTES) }
+    }
+
+    /// The bytes of a chunk for which a run of `total` is quickest.
+    ///
+    /// Filling and emptying the pipeline costs the time of one chunk, which favours small ones; enqueuing costs the same for
+    /// each, which favours large ones. The sum is least where both are equal. While less than a chunk's bytes get through,
+    /// the host would be waited for.
+    pub(crate) fn bytes(&self, total: usize) -> usize {
+        (total as f64 * self.chunk).sqrt().max(self.chunk) as usize
+    }
+}
+
+/// A run takes so many times as long as its copies, at least, if kernels are what it waits for.
+const KERNELS_BIND: f64 = 1.1;
+
+/// A run is bound by the host if enqueuing takes more than this share of it.
+const HOST_BINDS: f64 = 0.75;
+
+/// Whether kernels were what a run waited for: not the copies, not the host. `None` of a run that does not tell: it was too
+/// short, or the CPU had a part in it.
+pub(crate) fn kernels_bind(plan: &Plan, spec: &DeviceModel, report: &Report) -> Option<bool> {
+    if report.bytes_staged > 0 || report.chunks <= 2 * report.depth {
+        return None;
+    }
+    let seconds = |bytes: u64, rate: f64| if rate > 0.0 { bytes as f64 / rate } else { 0.0 };
+    let (up, down) =
+        (seconds(report.bytes_to_device, spec.to_device), seconds(report.bytes_to_host, spec.to_host));
+    // While both directions copy, each is slower.
+    let both = up.min(down);
+    let duplex = if spec.duplex > 0.0 { spec.duplex } else { 1.0 };
+    let copies = both / duplex + (up.max(down) - both);
+    // The first chunk's copy in and the last one's copy out are on their own.
+    let ends = (up + down) / report.chunks as f64;
+    let host = enqueuing(plan, spec) * report.chunks as f64;
+    let time = report.time.as_secs_f64();
+    Some(time > KERNELS_BIND * (copies + ends) && host < HOST_BINDS * time)
+}
+
+/// Whether stages whose streams a run chooses have one for each slot, as runs have shown.
+#[derive(Debug, Default)]
+pub(crate) struct Spread {
+    now: bool,
+    /// A run with one stream has waited for its kernels.
+    once: bool,
+    /// So has another, after runs with more had not.
+    for_good: bool,
+}
+
+impl Spread {
+    /// For the next run.
+    pub(crate) fn now(&self) -> bool {
+        self.now
+    }
+
+    /// Learns from a run.
+    ///
+    /// More streams may hide the kernels, so that nothing waits for them any more: whether one stream would do now, only a
+    /// run with one shows. Once is enough.
+    pub(crate) fn learn(&mut self, kernels_bind: bool) {
+        if kernels_bind && !self.now {
+            (self.once, self.for_good) = (true, self.once);
+        }
+        self.now = kernels_bind || self.for_good;
+    }
+}
+
+/// Seconds that the host takes to enqueue a chunk on streams.
+fn enqueuing(plan: &Plan, spec: &DeviceModel) -> f64 {
+    let call = |operation: &OperationPlan| match operation.kind {
+        OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Fill { .. } => {
+            spec.launch_call
+        }
+        _ => spec.host_call,
+    };
+    let calls: f64 = plan.operations.iter().map(|operation| call(operation).as_secs_f64()).sum();
+    calls + spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::base::plan::auto_depth;
+    use crate::base::plan::{Priority, StreamPlan};
+
+    const OPERATION: OperationPlan = OperationPlan {
+        stage: 0,
+        stream: 0,
+        text: "",
+        kind: OperationKind::Upload { host: 0, buffer: 0 },
+        conditional: false,
+        repeat: None,
+        accesses: &[],
+        line: 1,
+        column: 1,
+    };
+    const DOWN: OperationPlan =
+        OperationPlan { kind: OperationKind::Download { host: 0, buffer: 0 }, ..OPERATION };
+    const KERNEL: OperationPlan = OperationPlan { kind: OperationKind::Launch { kernel: "k" }, ..OPERATION };
+    const NO_PLAN: Plan = Plan {
+        pipeline: "P",
+        file: "",
+        line: 1,
+        column: 1,
+        streams: &[],
+        stages: &[],
+        hosts: &[],
+        buffers: &[],
+        operations: &[],
+        events: &[],
+        waits: &[],
+    };
+    const COPIES: Plan = Plan { operations: &[OPERATION, KERNEL, DOWN], ..NO_PLAN };
+
+    fn bytes(plan: &Plan, spec: &DeviceModel, total: usize) -> (usize, usize) {
+        let costs = Costs::new(plan, spec, 6);
+        (costs.bytes(total), costs.most)
+    }
+
+    #[test]
+    fn a_slot_for_each_that_may_be_at_work() {
+        const STREAM: StreamPlan = StreamPlan {
+            name: "s",
+            per_slot: false,
+            placed: false,
+            priority: Priority::Default,
+            null: false,
+        };
+        const fn on(stream: usize, operation: OperationPlan) -> OperationPlan {
+            OperationPlan { stream, ..operation }
+        }
+        const HOST: OperationPlan =
+            OperationPlan { kind: OperationKind::Host { function: "f" }, ..OPERATION };
+        const THEN: OperationPlan = OperationPlan { kind: OperationKind::Then, ..OPERATION };
+        const IN: OperationPlan = on(0, OPERATION);
+        const WORK: OperationPlan = on(1, KERNEL);
+        const OUT: OperationPlan = on(2, DOWN);
+        const THREE: &[OperationPlan] = &[IN, WORK, on(3, KERNEL), OUT, on(4, THEN)];
+        const WITH_HOST: &[OperationPlan] = &[IN, WORK, OUT, on(3, HOST)];
+        const SHARED: &[OperationPlan] = &[IN, WORK, on(0, DOWN)];
+        const ONE_EACH: &[StreamPlan] = &[STREAM; 5];
+        const BY_SLOT: &[StreamPlan] = &[StreamPlan { per_slot: true, ..STREAM }];
+        const PLACED: &[StreamPlan] = &[StreamPlan { per_slot: true, placed: true, ..STREAM }];
+
+        let plan = |streams, operations| Plan { streams, operations, ..NO_PLAN };
+        let slots = |streams, operations| auto_depth(&plan(streams, operations));
+        assert_eq!(slots(ONE_EACH, THREE), 3);
+        // Nothing comes out; a part of the work is the CPU's.
+        assert_eq!(slots(ONE_EACH, &[IN, WORK]), 3);
+        assert_eq!(slots(ONE_EACH, WITH_HOST), 4);
+        // What shares a stream is one after another, unless each slot has its own.
+        assert_eq!(slots(ONE_EACH, SHARED), 3);
+        assert_eq!(slots(&[STREAM], COPIES.operations), 1);
+        assert_eq!(slots(BY_SLOT, COPIES.operations), 3);
+        assert_eq!(slots(PLACED, COPIES.operations), 1);
+        assert_eq!(slots(&[], &[]), 1);
+
+        // Staged, it goes by the bytes, and by the streams where each slot has its own.
+        let staged =
+            |streams, bytes, to_device| staged_depth(&plan(streams, COPIES.operations), 3, bytes, to_device);
+        assert_eq!([4 << 20, 3 << 20, 1 << 20, 0].map(|bytes| staged(ONE_EACH, bytes, true)), [6, 8, 24, 24]);
+        assert_eq!([4 << 20, 8 << 20, 16 << 20].map(|bytes| staged(ONE_EACH, bytes, false)), [12, 6, 3]);
+        assert_eq!([8 << 20, 9 << 20, usize::MAX].map(|bytes| staged(ONE_EACH, bytes, true)), [3, 3, 3]);
+        assert_eq!([4 << 20, 1 << 20].map(|bytes| staged(BY_SLOT, bytes, true)), [6, 8]);
+        assert_eq!([4 << 20, 1 << 20].map(|bytes| staged(PLACED, bytes, true)), [6, 24]);
+    }
+
+    #[test]
+    fn chunks_follow_from_the_device() {
+        let spec = DeviceModel::h200();
+        // Three calls of 1.8 us at 50.9 GB/s.
+        let chunk: f64 = 3.0 * 1.8e-6 * 55.3e9 * 0.9203;
+        assert_eq!(
+            bytes(&COPIES, &spec, 1 << 30),
+            (((1_u64 << 30) as f64 * chunk).sqrt() as usize, 15 << 20)
+        );
+        assert_eq!(bytes(&COPIES, &spec, 1000).0, chunk as usize);
+        let up = Plan { operations: &[OPERATION], ..NO_PLAN };
+        assert_eq!(bytes(&up, &spec, 0).0, (1.8e-6 * 55.3e9) as usize);
+        // Kernels alone get through device memory.
+        let kernel = Plan { operations: &[KERNEL], ..NO_PLAN };
+        assert_eq!(bytes(&kernel, &spec, 0).0, MOST_PER_CHUNK as usize);
+        // Whatever the ring, no more than is known to be good.
+        for (cache, slots, most) in [
+            (50 << 20, 6, 12),
+            (60 << 20, 12, 7),
+            (50 << 20, 3, 16),
+            (4 << 20, 6, 4),
+            (0, 6, 16),
+            (u64::MAX, 0, 16),
+        ] {
+            let mut spec = DeviceModel::h200();
+            spec.cache = cache;
+            assert_eq!(Costs::new(&COPIES, &spec, slots).most >> 20, most, "{cache} {slots}");
+        }
+    }
+
+    #[test]
+    fn no_spec_makes_nonsense() {
+        let at = |change: fn(&mut DeviceModel)| {
+            let mut spec = DeviceModel::h200();
+            change(&mut spec);
+            bytes(&COPIES, &spec, 1 << 20).0
+        };
+        assert_eq!(at(|spec| (spec.to_device, spec.to_host) = (0.0, f64::NAN)), MOST_PER_CHUNK as usize);
+        assert_eq!(at(|spec| spec.duplex = f64::NAN), MOST_PER_CHUNK as usize);
+        assert_eq!(at(|spec| spec.to_device = f64::INFINITY), MOST_PER_CHUNK as usize);
+        assert_eq!(
+            at(|spec| (spec.host_call, spec.launch_call) = (Duration::ZERO, Duration::ZERO)),
+            (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize
+        );
+        assert_eq!(at(|spec| spec.host_call = Duration::MAX), MOST_PER_CHUNK as usize);
+        // Neither copies nor calls take any time.
+        let none = at(|spec| {
+            (spec.to_device, spec.event_call) = (f64::INFINITY, Duration::ZERO);
+            (spec.host_call, spec.launch_call) = (Duration::ZERO, Duration::ZERO);
+        });
+        assert_eq!(none, (LEAST_PER_CHUNK * (1 << 20) as f64).sqrt() as usize);
+    }
+
+    fn report(millis: u64, chunks: usize) -> Report {
+        let bytes = 1 << 30;
+        Report {
+            items: 1 << 28,
+            chunks,
+            depth: 3,
+            bytes_to_device: bytes,
+            bytes_to_host: bytes,
+            time: Duration::from_millis(millis),
+            ..Report::of_nothing()
+        }
+    }
+
+    #[test]
+    fn a_run_is_bound_by_its_kernels_if_neither_copies_nor_calls_explain_it() {
+        let binds = |report: Report| kernels_bind(&COPIES, &DeviceModel::h200(), &report);
+        // 1 GiB each way takes 21.1 ms.
+        assert_eq!(binds(report(22, 92)), Some(false));
+        assert_eq!(binds(report(30, 92)), Some(true));
+        // With few chunks the ends are much of it; with very few nothing can be said.
+        assert_eq!(binds(report(26, 12)), Some(false));
+        assert_eq!(binds(report(300, 6)), None);
+        // 10,000 chunks of 5.4 us.
+        assert_eq!(binds(report(60, 10_000)), Some(false));
+        assert_eq!(binds(report(90, 10_000)), Some(true));
+        assert_eq!(binds(Report { bytes_staged: 1, ..report(300, 92) }), None);
+        // Nothing is copied.
+        assert_eq!(binds(Report { bytes_to_device: 0, bytes_to_host: 0, ..report(2, 92) }), Some(true));
+    }
+}

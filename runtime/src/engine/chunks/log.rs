@@ -1,0 +1,88 @@
+//! [`Course`]: the chunks of a run that finds out how many it has, as they come.
+
+use std::collections::VecDeque;
+
+use crate::base::chunk::Chunk;
+use crate::engine::chunks::chunking::Cut;
+
+/// How far a run got that ends where its sources do. Of its chunks it remembers the last ones.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Course {
+    /// Items of the largest.
+    largest: usize,
+    chunks: usize,
+    items: usize,
+    /// Where the last chunks began, the oldest first.
+    starts: VecDeque<usize>,
+    /// Of so many.
+    remembered: usize,
+}
+
+impl Course {
+    /// Chunks have at most `largest` items. Which they are is asked at most `behind` chunks later.
+    pub(crate) fn new(largest: usize, behind: usize) -> Self {
+        Self { largest, remembered: behind.saturating_add(1), ..Self::default() }
+    }
+
+    /// What comes next if it is whole.
+    pub(crate) fn next(&self) -> Chunk {
+        Chunk { index: self.chunks, start: self.items, len: self.largest }
+    }
+
+    /// The next chunk is there, of so many items.
+    pub(crate) fn push(&mut self, len: usize) -> Chunk {
+        let chunk = Chunk { len, ..self.next() };
+        if self.starts.len() == self.remembered {
+            self.starts.pop_front();
+        }
+        self.starts.push_back(chunk.start);
+        (self.chunks, self.items) = (self.chunks + 1, self.items.saturating_add(len));
+        chunk
+    }
+
+    /// The chunk that came last, if it is this one; else one of no items.
+    pub(crate) fn at(&self, index: usize) -> Chunk {
+        let start = self.start(index);
+        let len = if index + 1 == self.chunks { self.items - start } else { 0 };
+        Chunk { index, start, len }
+    }
+
+    /// Where a chunk begins; behind the last one, where that ends. Of one that is forgotten, 0.
+    pub(crate) fn start(&self, index: usize) -> usize {
+        let first = self.chunks - self.starts.len();
+        match index.checked_sub(first) {
+            Some(known) => self.starts.get(known).copied().unwrap_or(self.items),
+            None => 0,
+        }
+    }
+
+    /// All of it.
+    pub(crate) fn cut(&self) -> Cut {
+        Cut::found(self.items, self.largest, self.chunks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_any_length() {
+        let mut course = Course::new(10, 2);
+        assert_eq!((course.cut().chunks(), course.start(0), course.at(0).len), (0, 0, 0));
+        let lengths = [10, 3, 10, 1, 1, 10, 7];
+        for (index, len) in lengths.into_iter().enumerate() {
+            let start = lengths[..index].iter().sum();
+            assert_eq!(course.next(), Chunk { index, start, len: 10 });
+            assert_eq!(course.push(len), Chunk { index, start, len });
+            assert_eq!(course.at(index), Chunk { index, start, len });
+            assert_eq!(course.at(index + 1).len, 0);
+            for known in index.saturating_sub(2)..=index + 1 {
+                assert_eq!(course.start(known), lengths[..known].iter().sum::<usize>());
+            }
+            assert_eq!((course.cut().items(), course.cut().chunks()), (start + len, index + 1));
+            assert!(course.starts.len() <= 3);
+        }
+        assert_eq!((course.start(0), course.at(3).len), (0, 0));
+    }
+}

@@ -1,0 +1,336 @@
+//! [`Exchange`]: the [links](Link) between the thread that runs a pipeline and its sources and sinks.
+//!
+//! A slot has one owner at a time: the run, the device (between the run's copy and its completion), or whoever is at the other end
+//! of a link. They never call the driver.
+
+use std::io::{self, ErrorKind as IoErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::base::chunk::Chunk;
+use crate::base::error::{ErrorKind, counted};
+use crate::base::plan::Plan;
+use crate::base::unwind::{contain, panic_message};
+use crate::engine::arguments::shape::Shape;
+use crate::engine::feeds::awaited::{Wait, Waits, no_waits};
+use crate::engine::run::functions::Failure;
+use crate::exchange::{AnySink, AnySource};
+use crate::exchange::{Attached, Bell, Job, Link, Trouble};
+
+/// What the run shares with its sources and sinks.
+pub(crate) struct Exchange {
+    /// Rung by whoever has filled or emptied something.
+    bell: Arc<Bell>,
+    /// Of the run's functions.
+    pub(crate) failure: Arc<Mutex<Option<Failure>>>,
+    /// The first chunk that is not as it should be, once the functions are done.
+    lacking: AtomicUsize,
+    pub(crate) ends: Vec<End>,
+    /// How long the run has waited for each.
+    pub(crate) waits: Mutex<Vec<Waits>>,
+}
+
+/// A source or a sink.
+pub(crate) struct End {
+    /// Index into the plan's hosts.
+    pub(crate) host: usize,
+    /// Its name.
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) is_sink: bool,
+    /// The operations that copy from or to it, in order.
+    pub(crate) operations: Vec<usize>,
+    pub(crate) link: Reached,
+}
+
+/// Who is at the other end of a link.
+pub(crate) enum Reached {
+    Thread(Arc<Link>),
+    Caller(Arc<Attached>),
+}
+
+impl End {
+    fn link(&self) -> &Link {
+        match &self.link {
+            Reached::Thread(link) => link,
+            Reached::Caller(attached) => attached.link(),
+        }
+    }
+
+    pub(crate) fn is_called(&self) -> bool {
+        matches!(self.link, Reached::Caller(_))
+    }
+
+    /// Whether its thread has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.link().is_over()
+    }
+
+    /// The chunk that it is to fill or to accept next.
+    pub(crate) fn chunk_at_hand(&self) -> usize {
+        self.link().done()
+    }
+}
+
+impl Exchange {
+    /// `is_endless`: whether the run ends where its sources do.
+    pub(crate) fn new(ends: Vec<End>, is_endless: bool) -> Self {
+        let bell = Arc::<Bell>::default();
+        for end in &ends {
+            end.link().attach(&bell, (end.name, end.shape.per_item), is_endless);
+        }
+        let waits = no_waits(ends.len());
+        Self { bell, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends, waits }
+    }
+
+    /// To be asked before what is then waited for.
+    pub(crate) fn version(&self) -> u64 {
+        self.bell.heard()
+    }
+
+    /// Waits until something has changed since, or as long as this.
+    pub(crate) fn wait(&self, version: u64, longest: Duration) {
+        self.bell.wait_for(version, longest);
+    }
+
+    /// Whether a caller is to be answered at once.
+    pub(crate) fn is_called(&self) -> bool {
+        self.ends.iter().any(End::is_called)
+    }
+
+    /// Whether a caller waits for a result that it was not given.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.ends.iter().any(|end| end.is_sink && end.link().is_wanted())
+    }
+
+    /// Whether all sources have said where they end.
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut sources = self.sources().peekable();
+        sources.peek().is_some() && sources.all(|(_, end)| end.link().has_an_end())
+    }
+
+    /// Each source, and its number.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (usize, &End)> {
+        self.ends.iter().enumerate().filter(|(_, end)| !end.is_sink)
+    }
+
+    /// Lets results wait for callers elsewhere than in their slots; whether all of them do.
+    pub(crate) fn keep(&self) -> bool {
+        let called = self.ends.iter().filter(|end| end.is_sink && end.is_called());
+        called.filter(|end| !end.link().keep()).count() == 0
+    }
+
+    fn job(&self, end: usize, chunk: Chunk, slot: *mut u8, more: Vec<*mut u8>) -> Job {
+        let shape = self.ends[end].shape;
+        let items = shape.items(chunk.len);
+        // Of elements without bytes there may be any number.
+        let (elements, bytes) = (items.saturating_mul(shape.per_item), items.saturating_mul(shape.bytes()));
+        Job { chunk, elements, bytes, slot, more }
+    }
+
+    /// Hands a source the slots for its next chunk, to be filled alike.
+    ///
+    /// # Safety
+    /// Each is as long as the chunk, initialised, aligned for the elements, and accessed by nobody else until the source has
+    /// [filled](Self::has_filled) the chunk, its thread is over, or [`Closes`] is dropped.
+    pub(crate) unsafe fn ask(&self, end: usize, chunk: Chunk, slot: *mut u8, more: Vec<*mut u8>) {
+        let job = self.job(end, chunk, slot, more);
+        // SAFETY: the caller's promise.
+        let _ = unsafe { self.ends[end].link().give(job, false) };
+    }
+
+    /// Hands a sink the slot with its next chunk; `false` if it takes no more.
+    ///
+    /// # Safety
+    /// As [`ask`](Self::ask), until the sink has [accepted](Self::accepted) it.
+    pub(crate) unsafe fn offer(&self, end: usize, chunk: Chunk, slot: *mut u8) -> bool {
+        let failed =
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|of| of.lacking);
+        // What comes after a function that has failed is not what it should be.
+        if chunk.index >= failed.unwrap_or(usize::MAX).min(self.lacking.load(Ordering::Relaxed)) {
+            return false;
+        }
+        let job = self.job(end, chunk, slot, Vec::new());
+        // In order and none left out, whatever has failed.
+        // SAFETY: the caller's promise.
+        unsafe { self.ends[end].link().give(job, true) }
+    }
+
+    /// The chunk that a source is to be asked for next. Behind its end it has none, but does not answer either: what the device is
+    /// told does not depend on how quick its thread is.
+    pub(crate) fn next(&self, end: usize) -> usize {
+        let link = self.ends[end].link();
+        // One that has stopped takes no more slots.
+        if link.trouble().is_some() { usize::MAX } else { link.given() }
+    }
+
+    /// Whether a source has filled a chunk, as far as it goes.
+    pub(crate) fn has_filled(&self, end: usize, chunk: usize) -> bool {
+        self.ends[end].link().has_filled(chunk)
+    }
+
+    /// Whether a sink has no more to do with a chunk: it has accepted it, or takes no more.
+    pub(crate) fn is_through(&self, end: usize, chunk: usize) -> (bool, bool) {
+        let link = self.ends[end].link();
+        // In this order: a thread accepts before it is over.
+        let is_over = link.is_over();
+        let accepted = chunk < link.done();
+        (accepted || is_over, accepted)
+    }
+
+    /// The items of a chunk that a source has filled: all, or fewer.
+    pub(crate) fn items(&self, end: usize, chunk: Chunk) -> usize {
+        self.ends[end].link().items(chunk)
+    }
+
+    /// Whether no source has any chunks from this one on.
+    pub(crate) fn ends_before(&self, chunk: usize) -> bool {
+        self.sources().all(|(_, end)| end.link().ends_before(chunk))
+    }
+
+    /// The chunks that all sinks have accepted.
+    pub(crate) fn accepted_by_all(&self) -> Option<usize> {
+        self.ends.iter().filter(|end| end.is_sink).map(|end| end.link().done()).min()
+    }
+
+    /// The chunks that the sink of this host has accepted; `None` if it is no sink.
+    pub(crate) fn accepted(&self, host: usize) -> Option<usize> {
+        let end = self.ends.iter().find(|end| end.host == host && end.is_sink)?;
+        Some(end.link().done())
+    }
+
+    /// Which sink has stopped and why, or which source that is waited for: a source may have stopped chunks ahead.
+    pub(crate) fn trouble(&self, before: usize) -> Option<(&End, Trouble)> {
+        self.ends.iter().find_map(|end| {
+            let trouble = end.link().trouble()?;
+            let matters = end.is_sink || trouble.chunk.is_none_or(|chunk| chunk < before);
+            matters.then_some((end, trouble))
+        })
+    }
+
+    /// Whether a function of the run has failed.
+    pub(crate) fn function_has_failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// The functions are done, and this is the first chunk that lacks what they were to do.
+    pub(crate) fn lacks(&self, chunk: usize) {
+        self.lacking.store(chunk, Ordering::Relaxed);
+    }
+
+    /// Nothing more is asked of sources, or given to sinks.
+    pub(crate) fn close(&self, sinks: bool) {
+        self.ends.iter().filter(|end| end.is_sink == sinks).for_each(|end| end.link().close());
+    }
+
+    /// Waits until the sinks have written what they were given. What callers were given is kept for them.
+    pub(crate) fn finish_sinks(&self, plan: &'static Plan) {
+        self.close(true);
+        let mut wait = Wait::new(self, plan);
+        loop {
+            let version = self.version();
+            let all_kept = self.keep();
+            let mut threads = self.ends.iter().filter(|end| end.is_sink && !end.is_called());
+            if all_kept && threads.all(|end| end.link().is_over()) {
+                return;
+            }
+            wait.goes_on(|_, end| end.is_sink && !end.is_over());
+            // What cannot be kept is waited for.
+            self.wait(version, if all_kept { LOOKING } else { KEEPING });
+        }
+    }
+
+    /// What the thread of a source does.
+    pub(crate) fn read(&self, end: usize, mut source: Box<dyn AnySource + '_>) {
+        let link = self.ends[end].link();
+        let per_item = self.ends[end].shape.per_item;
+        while let Some(job) = link.wait_for_job(false) {
+            let Job { chunk, elements, bytes, slot, .. } = job;
+            let items = guarded(|| {
+                // SAFETY: `ask`'s caller has promised that the slot is this thread's until the answer.
+                let filled = unsafe { source.read(chunk, slot, elements)? };
+                if filled > elements {
+                    let message =
+                        format!("it says that it has filled {} of {elements}", counted(filled, "element"));
+                    return Err(io::Error::new(IoErrorKind::InvalidData, message));
+                }
+                let rest = filled % per_item;
+                if rest != 0 {
+                    let message = format!("it ended {} into an item of {per_item}", counted(rest, "element"));
+                    return Err(io::Error::new(IoErrorKind::UnexpectedEof, message));
+                }
+                Ok(filled / per_item)
+            });
+            // SAFETY: as above.
+            unsafe { job.fill_others(bytes) };
+            match items {
+                Ok(items) => {
+                    let is_last = items < chunk.len;
+                    link.filled(chunk, items, is_last);
+                    if is_last {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    link.failed(Some(chunk.index), error);
+                    break;
+                }
+            }
+        }
+        contain(|| drop(source));
+        link.finished();
+    }
+
+    /// What the thread of a sink does.
+    pub(crate) fn write(&self, end: usize, mut sink: Box<dyn AnySink + '_>) {
+        let link = self.ends[end].link();
+        let mut goes_on = true;
+        while goes_on && let Some(Job { chunk, elements, slot, .. }) = link.wait_for_job(true) {
+            // SAFETY: `offer`'s caller has promised that the slot is this thread's until the answer.
+            match guarded(|| unsafe { sink.write(chunk, slot, elements) }) {
+                Ok(()) => link.accepted(chunk),
+                Err(error) => {
+                    link.failed(Some(chunk.index), error);
+                    goes_on = false;
+                }
+            }
+        }
+        if goes_on && let Err(error) = guarded(|| sink.finish()) {
+            link.failed(None, error);
+        }
+        contain(|| drop(sink));
+        link.finished();
+    }
+}
+
+/// The longest that a run sleeps while sinks write. Its message that it waits may be late by this much.
+const LOOKING: Duration = Duration::from_secs(1);
+
+/// How long a run that has no memory to keep results in waits before it tries again.
+const KEEPING: Duration = Duration::from_millis(20);
+
+/// What the user's code returns; its panic is an error like any other.
+fn guarded<R>(call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(io::Error::other(format!("it panicked: {}", panic_message(panic)))))
+}
+
+/// What a source or a sink has to say.
+pub(crate) fn kind_of(trouble: &Trouble, host: &'static str, is_sink: bool) -> ErrorKind {
+    let error = Arc::clone(&trouble.error);
+    if is_sink { ErrorKind::Sink { host, error } } else { ErrorKind::Source { host, error } }
+}
+
+/// Ends the threads of sources and sinks when it is dropped, and takes all slots back from callers: however the run ends, it can wait
+/// for the former, and the latter have nothing of it.
+pub(crate) struct Closes<'e>(pub(crate) &'e Exchange);
+
+impl Drop for Closes<'_> {
+    fn drop(&mut self) {
+        self.0.close(false);
+        self.0.close(true);
+        self.0.ends.iter().filter(|end| end.is_called()).for_each(|end| end.link().take_back());
+    }
+}

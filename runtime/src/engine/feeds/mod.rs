@@ -1,0 +1,5 @@
+//! Sources and sinks while a run goes on: their threads, and the callers in their place.
+
+pub(crate) mod awaited;
+pub(crate) mod exchange;
+pub(crate) mod streamed;

@@ -1,0 +1,313 @@
+//! How much room a call needs: the items in a chunk, and the ring.
+
+use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::plan::OperationKind;
+use crate::engine::arguments::shape::{BufferPlace, BufferShape};
+use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::costs::{self, AUTO_SLOT_BYTES, Costs};
+use crate::engine::explain::explain;
+use crate::engine::frame::execute::staged_bytes;
+use crate::engine::place::place_of;
+use crate::engine::staging::Staging;
+use crate::engine::staging::ring::{ALIGN, Ring};
+use crate::engine::{ChunkSize, Pipeline};
+use crate::observe::watch;
+
+/// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
+const STAGED_SLOT_BYTES: usize = 4 << 20;
+
+/// Likewise on the simulated device, where the CPU does everything: three of them and their copies fit its caches.
+const SIMULATED_SLOT_BYTES: usize = 2 << 20;
+
+/// A run of so many bytes is not cut, whatever the device is like.
+const NOT_WORTH_ASKING: usize = 256 << 10;
+
+impl Call<'_, '_> {
+    /// How the run's items are cut into chunks, and how many slots there are for them, where that is the runtime's to choose.
+    pub(crate) fn choose(&mut self, declared: ChunkSize) -> Result<Cut> {
+        let Some(depth) = self.pipeline.auto_depth else { return self.cut(declared) };
+        self.set_depth(depth, declared)?;
+        let cut = self.cut(declared)?;
+        let Pipeline { device, plan, depth, .. } = &*self.pipeline;
+        let mut staged = self.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
+        // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
+        if staged.peek().is_some() && device.driver().polls() {
+            let slot_bytes = cut.largest().saturating_mul(self.largest_item());
+            let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|(_, host)| host.reads));
+            let fits = |slots: &usize| self.check_budget(cut.largest(), *slots, true).is_ok();
+            let slots = (*depth..=most.min(cut.chunks())).rev().find(fits);
+            self.widen(slots.unwrap_or(*depth))?;
+        }
+        Ok(cut)
+    }
+
+    /// Takes this depth, or less if the ring would not keep to its budget.
+    fn set_depth(&mut self, depth: usize, declared: ChunkSize) -> Result<()> {
+        self.pipeline.depth = depth;
+        if self.pipeline.budget.is_some() {
+            // None are known yet when the pipeline is built.
+            let items = Some(self.extent()).filter(|&items| items > 0).unwrap_or(usize::MAX);
+            while self.pipeline.depth > 1 {
+                let chunk = self.chunk(declared)?.min(items);
+                let slots = self.pipeline.depth.min(items.div_ceil(chunk));
+                if self.check_budget(chunk, slots, true).is_ok() {
+                    break;
+                }
+                // A run of one chunk needs one slot, whether it fits or not.
+                self.pipeline.depth = (slots - 1).max(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes this depth, and has the streams and events for it.
+    fn widen(&mut self, slots: usize) -> Result<()> {
+        let Pipeline { device, plan, streams, depth, .. } = &mut *self.pipeline;
+        streams.widen(device, plan, slots).map_err(|error| explain(plan, error))?;
+        *depth = slots;
+        Ok(())
+    }
+
+    /// How the run's items are cut into chunks.
+    pub(crate) fn cut(&self, declared: ChunkSize) -> Result<Cut> {
+        let items = self.extent();
+        let chunk = self.chunk(declared)?.min(items.max(1));
+        if !self.is_auto(declared) {
+            return Ok(Cut::even(items, chunk));
+        }
+        let staged = self.hosts.iter().any(is_pageable);
+        let item = self.largest_item();
+        let total = items.saturating_mul(item);
+        if total <= NOT_WORTH_ASKING {
+            return Ok(Cut::even(items, chunk));
+        }
+        let Pipeline { device, plan, depth, .. } = &*self.pipeline;
+        let costs = Costs::new(
+            plan,
+            watch::calibrated(device),
+            self.bytes_in_ring().saturating_mul(*depth).div_ceil(item),
+        );
+        let most = match staged {
+            false => costs.most,
+            true if device.is_simulated() => SIMULATED_SLOT_BYTES,
+            true => STAGED_SLOT_BYTES,
+        };
+        let chunk = chunk.min(costs.bytes(total).min(most) / item).max(1);
+        // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
+        // CPU's copies at both ends, which small chunks delay.
+        if self.is_endless() {
+            return Ok(Cut::even(items, chunk));
+        }
+        Ok(if self.any_per_chunk || staged { Cut::equal(items, chunk) } else { Cut::ramped(items, chunk) })
+    }
+
+    pub(crate) fn is_auto(&self, declared: ChunkSize) -> bool {
+        self.pipeline.chunk.is_none() && matches!(declared, ChunkSize::Auto)
+    }
+
+    /// Bytes of an item where it is largest.
+    fn largest_item(&self) -> usize {
+        let buffers = self.buffers.iter().filter(|buffer| !buffer.is_shared());
+        let shapes = self.host_shapes.iter().chain(buffers.map(|buffer| &buffer.shape));
+        let by_item = shapes.filter(|shape| !shape.per_chunk);
+        by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1)
+    }
+
+    /// Bytes that the ring has for an item of one chunk, in all its buffers together.
+    fn bytes_in_ring(&self) -> usize {
+        let ring = self.buffers.iter().filter(|buffer| matches!(buffer.place, BufferPlace::Ring));
+        let by_item = ring.filter(|buffer| !buffer.shape.per_chunk);
+        by_item.fold(0, |sum: usize, buffer| sum.saturating_add(buffer.shape.bytes()))
+    }
+
+    /// Items in a chunk, before the number of items is looked at.
+    pub(crate) fn chunk(&self, declared: ChunkSize) -> Result<usize> {
+        let items = match (self.pipeline.chunk, declared) {
+            (Some(items), _) | (None, ChunkSize::Items(items)) => items,
+            (None, ChunkSize::Auto) => {
+                let slot = AUTO_SLOT_BYTES.min(self.pipeline.slot_limit);
+                (slot / self.largest_item()).min(self.items_in_budget()).max(1)
+            }
+        };
+        if items == 0 { Err(Error::new(ErrorKind::ChunkZero).at(self.pipeline.place())) } else { Ok(items) }
+    }
+
+    /// The items that a chunk may have for the ring to stay within its budget.
+    fn items_in_budget(&self) -> usize {
+        let Some(budget) = self.pipeline.budget else { return usize::MAX };
+        let depth = self.pipeline.depth;
+        let (mut fixed, mut per_item) = (0_usize, 0_usize);
+        for buffer in &self.buffers {
+            let shape = buffer.shape;
+            match buffer.place {
+                BufferPlace::Shared(_) => fixed = fixed.saturating_add(buffer.bytes(0)).saturating_add(ALIGN),
+                BufferPlace::Ring => {
+                    // What a chunk of no items needs; and each slot is rounded up by less than the alignment.
+                    let slot = shape.items(0).saturating_mul(shape.bytes()).saturating_add(ALIGN);
+                    fixed = fixed.saturating_add(slot.saturating_mul(depth));
+                    per_item = per_item.saturating_add(if shape.per_chunk { 0 } else { shape.bytes() });
+                }
+                BufferPlace::HostRing | BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => {}
+            }
+        }
+        let left = budget.saturating_sub(fixed);
+        left.checked_div(per_item.saturating_mul(depth)).unwrap_or(usize::MAX)
+    }
+
+    /// Allocates the ring for whole chunks, if it is known how large these are.
+    pub(crate) fn reserve(mut self, declared: ChunkSize) -> Result<()> {
+        self.check_copies()?;
+        if let Some(depth) = self.pipeline.auto_depth {
+            self.set_depth(depth, declared)?;
+        }
+        let chunk = self.chunk(declared)?;
+        let depth = self.pipeline.depth;
+        if self.is_auto(declared) {
+            // The most that a run will take. How much it does depends on how long it is.
+            return self.check_budget(chunk, depth, false);
+        }
+        let addressable = |buffer: &BufferShape| {
+            let bytes = buffer.shape.items(chunk).checked_mul(buffer.shape.bytes());
+            bytes.and_then(|bytes| bytes.checked_mul(depth)).is_some_and(|bytes| bytes <= isize::MAX as usize)
+        };
+        // `chunk = usize::MAX` means all in one: how many that is, a run knows.
+        if !self.buffers.iter().all(addressable) {
+            return Ok(());
+        }
+        self.reserve_ring(chunk, depth, false)
+    }
+
+    /// Prepares the run's memory. If the chunk is `auto` and there is no room, cuts the run into smaller ones. Says whether
+    /// anything is staged.
+    pub(crate) fn make_room(&mut self, declared: ChunkSize, cut: &mut Cut) -> Result<bool> {
+        self.check_copies()?;
+        // How many chunks there are without end, the run finds out.
+        if !self.is_endless() {
+            self.check_per_chunk(cut.chunks())?;
+        }
+        let (before, mut is_empty) = (self.pipeline.slot_limit, false);
+        loop {
+            let error = match self.reserve_run(*cut) {
+                Ok(stages) => return Ok(stages),
+                Err(error) => error,
+            };
+            let is_full = matches!(
+                error.kind(),
+                ErrorKind::OutOfDeviceMemory { .. } | ErrorKind::OutOfPinnedMemory { .. }
+            );
+            // What is large enough is kept: it may be larger than this run needs, so the first to go.
+            let next = if is_empty { self.smaller(declared, *cut) } else { Some(*cut) };
+            match next.filter(|_| is_full && self.is_auto(declared)) {
+                Some(next) => *cut = next,
+                None => {
+                    // The next run may find more.
+                    self.pipeline.slot_limit = before;
+                    return Err(error);
+                }
+            }
+            self.pipeline.ring = Ring::default();
+            self.pipeline.staging = Staging::default();
+            is_empty = true;
+        }
+    }
+
+    /// Half as large chunks, if the run may have them.
+    fn smaller(&mut self, declared: ChunkSize, cut: Cut) -> Option<Cut> {
+        if cut.largest() <= 1 {
+            return None;
+        }
+        self.pipeline.slot_limit = (cut.largest() / 2).saturating_mul(self.largest_item());
+        let smaller = self.cut(declared).ok()?;
+        if !self.is_endless() {
+            self.check_per_chunk(smaller.chunks()).ok()?;
+        }
+        Some(smaller)
+    }
+
+    /// The ring, and the staging memory if there is anything to stage.
+    fn reserve_run(&mut self, cut: Cut) -> Result<bool> {
+        let chunk = cut.largest();
+        let slots = self.pipeline.depth.min(cut.chunks());
+        // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
+        self.reserve_ring(chunk, slots, true)?;
+        let Call { pipeline, host_shapes, hosts, .. } = &mut *self;
+        let operations = pipeline.plan.operations;
+        pipeline.staging.reset();
+        let slot_bytes = |operation| staged_bytes(operation, hosts, host_shapes, chunk);
+        let stages = !hosts.is_empty() && operations.iter().any(|operation| slot_bytes(operation).is_some());
+        if stages {
+            let sizes: Vec<_> = operations.iter().map(slot_bytes).collect();
+            let name = |operation: usize| operations[operation].text;
+            let reserved = pipeline.staging.reserve(&pipeline.device, &sizes, slots, name);
+            reserved.map_err(|error| error.at(pipeline.place()))?;
+        }
+        Ok(stages)
+    }
+
+    /// `shared`: also what is the whole run's.
+    pub(crate) fn reserve_ring(&mut self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
+        self.check_budget(chunk, slots, shared)?;
+        let size = |buffer: &BufferShape| room(buffer, chunk, slots, shared);
+        let Pipeline { device, plan, ring, graphs, .. } = &mut *self.pipeline;
+        // What kernels of the run before know may go now, whether a run follows or not.
+        graphs.iter_mut().for_each(|graphs| graphs.done = None);
+        let reserved = ring.reserve(device, plan.buffers, self.buffers.iter().map(size));
+        reserved.map_err(|error| error.at(self.pipeline.place()))
+    }
+
+    /// Whether the ring stays within its budget.
+    fn check_budget(&self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
+        let Some(budget) = self.pipeline.budget else { return Ok(()) };
+        let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
+        let needs = |slots| Ring::total(on_device.clone().filter_map(|b| room(b, chunk, slots, shared)));
+        let needed = needs(slots);
+        if needed <= budget {
+            return Ok(());
+        }
+        let kind = ErrorKind::Budget { needed, shared: needs(0), budget, slots, chunk };
+        Err(Error::new(kind).at(self.pipeline.place()))
+    }
+
+    /// Both sides of a copy have items of the same size.
+    pub(crate) fn check_copies(&self) -> Result<()> {
+        let plan = self.pipeline.plan;
+        let host = |index: usize| (plan.hosts[index].name, self.host_shapes[index].per_item);
+        let buffer = |index: usize| (plan.buffers[index].name, self.buffers[index].shape.per_item);
+        for (index, operation) in plan.operations.iter().enumerate() {
+            let ((from, from_per_item), (to, to_per_item)) = match operation.kind {
+                OperationKind::Upload { host: from, buffer: to } => (host(from), buffer(to)),
+                OperationKind::Download { host: to, buffer: from } => (buffer(from), host(to)),
+                OperationKind::CopyOnDevice { from, to }
+                | OperationKind::CopyToScratch { from, to }
+                | OperationKind::CopyFromScratch { from, to } => (buffer(from), buffer(to)),
+                OperationKind::Fill { .. }
+                | OperationKind::Launch { .. }
+                | OperationKind::Call { .. }
+                | OperationKind::Host { .. }
+                | OperationKind::Then => continue,
+            };
+            if from_per_item != to_per_item {
+                let kind = ErrorKind::CopyShape { from, from_per_item, to, to_per_item };
+                return Err(Error::new(kind).at(place_of(plan, index, None)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the CPU copies what the device copies.
+fn is_pageable(host: &HostSource<'_>) -> bool {
+    matches!(host.memory, HostMemory::Pageable(_) | HostMemory::Streamed)
+}
+
+/// The bytes of a buffer's slots and how many there are, if it has any. `shared`: also of what is the whole run's.
+fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Option<(usize, usize)> {
+    match buffer.place {
+        // A run of nothing needs no slots.
+        BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
+        BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
+        BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
+    }
+}

@@ -1,0 +1,298 @@
+//! [`Pipeline`]: the device resources of a pipeline, kept from run to run.
+
+use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
+
+use crate::base::error::{DriverError, ErrorKind, Place, Result, Site};
+use crate::base::plan::{HostPlan, Plan, auto_depth};
+use crate::base::progress::Listener;
+use crate::base::report::Report;
+use crate::device::Device;
+use crate::device::function::Function;
+use crate::device::launch::Kernel;
+use crate::device::stream::Stream;
+use crate::engine::arguments::shape::{Edge, Size};
+use crate::engine::arguments::shared::{Shared, Transfer};
+use crate::engine::call::Call;
+use crate::engine::call::Room;
+use crate::engine::chunks::costs::{HARDWARE_QUEUES, Spread, kernels_bind};
+use crate::engine::options::Settings;
+use crate::engine::place::{place_of, place_of_buffer, place_of_pipeline};
+use crate::engine::purpose::Purpose;
+use crate::engine::staging::Staging;
+use crate::engine::staging::ring::Ring;
+use crate::engine::state::States;
+use crate::engine::streams::Streams;
+use crate::engine::symbols::Symbols;
+use crate::engine::targets::graph::kept::Graphs;
+use crate::engine::targets::pace::Pace;
+use crate::engine::targets::timed::Clockwork;
+use crate::engine::totals::Totals;
+
+/// More slots than any overlap can use; each has its events and perhaps streams.
+const DEPTH_LIMIT: usize = 1024;
+
+/// Items in a chunk.
+#[derive(Debug, Clone, Copy)]
+pub enum ChunkSize {
+    /// Chosen by the runtime from the size of an item.
+    Auto,
+    /// Given.
+    Items(usize),
+}
+
+/// The device resources of one pipeline, kept from run to run.
+#[derive(Debug)]
+pub struct Pipeline {
+    pub(crate) device: Device,
+    pub(crate) plan: &'static Plan,
+    /// The plan's.
+    pub(crate) id: u32,
+    pub(crate) depth: usize,
+    /// If that is the runtime's to choose, what it is where nothing is staged and the budget allows it.
+    pub(crate) auto_depth: Option<usize>,
+    pub(crate) spread: Spread,
+    /// Before the streams: what routines keep may have to do with them. A lock for no thread's sake: it makes this `Sync`.
+    pub(crate) states: Mutex<States>,
+    /// Overrides the declaration's.
+    pub(crate) chunk: Option<usize>,
+    pub(crate) streams: Streams,
+    pub(crate) ring: Ring,
+    pub(crate) staging: Staging,
+    pub(crate) room: Room,
+    pub(crate) poisoned: bool,
+    /// Bytes of device memory that the ring may take.
+    pub(crate) budget: Option<usize>,
+    /// Bytes of the largest slot for which an `auto` chunk has found room, once it has not for more.
+    pub(crate) slot_limit: usize,
+    /// Whether the options say if runs launch graphs.
+    pub(crate) mode_chosen: bool,
+    /// If runs launch graphs. A run takes them until everything is enqueued.
+    pub(crate) graphs: Option<Box<Graphs>>,
+    /// After the graphs, which know the modules' kernels.
+    pub(crate) symbols: Symbols,
+    /// What times profiles.
+    pub(crate) clockwork: Clockwork,
+    /// What the last profile has shown of each operation. Empty without one.
+    pub(crate) paces: Vec<Option<Pace>>,
+    /// Of a profiled run's time, what may be spent on telling the time, if that was said.
+    pub(crate) profile_share: Option<f64>,
+    /// Who is told how far a run is.
+    pub(crate) listener: Option<Listener>,
+    /// Where the last run was called.
+    pub(crate) called: Option<&'static Location<'static>>,
+}
+
+impl Pipeline {
+    /// Creates the streams and events. `depth` is the declaration's.
+    ///
+    /// # Errors
+    /// The depth is 0 or more than 1,024; the driver refuses.
+    pub fn new(options: Settings<'_>, plan: &'static Plan, depth: usize) -> Result<Self> {
+        Self::with_resources(options, plan, Some(depth)).map_err(|error| error.at(place_of_pipeline(plan)))
+    }
+
+    /// As [`new`](Self::new), of a pipeline whose declaration leaves the depth to each run.
+    ///
+    /// # Errors
+    /// As there, of the options' depth.
+    pub fn with_auto_depth(options: Settings<'_>, plan: &'static Plan) -> Result<Self> {
+        Self::with_resources(options, plan, None).map_err(|error| error.at(place_of_pipeline(plan)))
+    }
+
+    fn with_resources(options: Settings<'_>, plan: &'static Plan, declared: Option<usize>) -> Result<Self> {
+        let Settings { device, chunk, depth: chosen, budget: chosen_budget, graph, profile_share, reporting } =
+            options;
+        let given = chosen.or(declared);
+        let depth = given.unwrap_or_else(|| auto_depth(plan));
+        if depth == 0 {
+            return Err(ErrorKind::DepthZero.into());
+        }
+        if depth > DEPTH_LIMIT {
+            return Err(ErrorKind::DepthTooLarge { depth, limit: DEPTH_LIMIT }.into());
+        }
+        if chunk == Some(0) {
+            return Err(ErrorKind::ChunkZero.into());
+        }
+        Ok(Self {
+            device: device.clone(),
+            plan,
+            id: plan.id(),
+            depth,
+            auto_depth: given.is_none().then_some(depth),
+            spread: Spread::default(),
+            states: Mutex::new(States::new(device)),
+            chunk,
+            streams: Streams::new(device, plan, depth)?,
+            ring: Ring::default(),
+            staging: Staging::default(),
+            room: Room::default(),
+            poisoned: false,
+            budget: chosen_budget,
+            slot_limit: usize::MAX,
+            mode_chosen: graph.is_some(),
+            graphs: (graph == Some(true)).then(Box::default),
+            symbols: Symbols::default(),
+            clockwork: Clockwork::default(),
+            profile_share,
+            paces: Vec::new(),
+            listener: reporting.listener(),
+            called: None,
+        })
+    }
+
+    /// Lets the ring take no more than this many bytes of device memory, unless the options say otherwise.
+    #[must_use]
+    pub fn with_budget(mut self, bytes: usize) -> Self {
+        self.budget.get_or_insert(bytes);
+        self
+    }
+
+    /// Lets runs launch graphs in place of single operations, unless the options say otherwise.
+    #[must_use]
+    pub fn with_graph(mut self) -> Self {
+        if !self.mode_chosen {
+            self.graphs.get_or_insert_default();
+        }
+        self
+    }
+
+    /// Allocates the ring ahead of the first run. The sizes are those of the plan's hosts and buffers.
+    ///
+    /// # Errors
+    /// A shape is 0, the chunk is 0, or device memory does not suffice.
+    pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
+        self.called = None;
+        let mut call = Call::new(self, Purpose::Run);
+        hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
+        buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
+        call.reserve(chunk)
+    }
+
+    /// Begins a run: its arguments follow, in the order of declaration.
+    #[track_caller]
+    pub fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
+        self.called = Some(Location::caller());
+        Call::new(self, purpose)
+    }
+
+    /// Loads the kernel that an operation launches.
+    ///
+    /// # Errors
+    /// Its source does not compile or has no such kernel; the device cannot run it.
+    pub fn load<K: Kernel>(&self, operation: usize) -> Result<K> {
+        let function = Function::load(&self.device, K::INFO)
+            .map_err(|error| error.at(place_of(self.plan, operation, None)))?;
+        // SAFETY: loaded from the kernel's own `INFO`.
+        Ok(unsafe { K::from_function(function) })
+    }
+
+    /// Where the pipeline as a whole is declared.
+    pub(crate) fn place(&self) -> Place {
+        Place { run: self.called.map(Site::from), ..place_of_pipeline(self.plan) }
+    }
+
+    /// Where a host argument is declared.
+    pub(crate) fn place_of_host(&self, host: usize) -> Place {
+        let HostPlan { line, column, .. } = self.plan.hosts[host];
+        Place { site: Some(Site { file: self.plan.file, line, column }), ..self.place() }
+    }
+
+    /// Where a buffer is declared.
+    pub(crate) fn place_of_buffer(&self, buffer: usize) -> Place {
+        Place { run: self.called.map(Site::from), ..place_of_buffer(self.plan, buffer) }
+    }
+
+    /// Waits for every stream that may be in use, whatever happens on the way. `graphs_only`: nothing was enqueued but
+    /// graphs.
+    pub(crate) fn drain(&mut self, graphs_only: bool) -> Drained {
+        let mut error = None;
+        // To wait for a stream takes a microsecond, though nothing be on it.
+        let direct = if graphs_only { 0 } else { self.streams.used(self.plan, self.depth, self.spreads()) };
+        let used =
+            || self.streams.all()[..direct].iter().chain(self.graph_streams()).chain(self.symbols.streams());
+        // What else there is was enqueued before the last, so that nothing is gained for it.
+        let alone = used().nth(1).is_none();
+        // To look for its end may take memory, and allocating it might wait for a stream that waits for the host.
+        let soon = alone && !self.plan.operations.iter().any(|operation| operation.kind.is_direct());
+        for stream in used() {
+            let outcome = if soon { stream.synchronize_soon() } else { stream.synchronize() };
+            if let Err(failed) = outcome {
+                error.get_or_insert(failed);
+            }
+        }
+        let Some(error) = error else { return Drained::Clean };
+        // A device that can still be waited for answers now that everything has been; one that has failed for good
+        // says so again, and then nothing is known of its copies.
+        let mut all = self.streams.all().iter().chain(self.graph_streams()).chain(self.symbols.streams());
+        let quiet = all.all(|stream| stream.synchronize().is_ok());
+        if quiet { Drained::Failed(error) } else { Drained::Lost(error) }
+    }
+
+    /// The streams that graphs are launched on.
+    pub(crate) fn graph_streams(&self) -> impl Iterator<Item = &Stream> {
+        self.graphs.iter().flat_map(|graphs| graphs.streams())
+    }
+
+    /// Copies what is carried back to the caller. The device has completed everything.
+    pub(crate) fn give_back(&mut self, shared: &[Shared<'_>], totals: &mut Totals) -> Drained {
+        let Some(stream) = self.streams.all().first() else { return Drained::Clean };
+        let transfer = Transfer { device: &self.device, stream, ring: &self.ring };
+        match transfer.end(shared) {
+            Ok(moved) => {
+                totals.to_host += moved.bytes;
+                totals.staged += moved.staged;
+                Drained::Clean
+            }
+            Err(error) => match self.drain(false) {
+                Drained::Lost(_) => Drained::Lost(error),
+                _ => Drained::Failed(error),
+            },
+        }
+    }
+
+    /// Chooses for the next run by what this one has shown, if there is a choice and the device's calibration is known: to
+    /// measure it now would be a surprise.
+    pub(crate) fn learn(&mut self, report: &Report) {
+        // Where each operation is waited for, a run shows nothing of what they wait for.
+        if !report.graph
+            && !self.device.driver().is_synchronous()
+            && self.plan.streams.iter().any(|stream| stream.placed)
+            && let Some(spec) = self.device.known_model().get()
+            && let Some(binds) = kernels_bind(self.plan, spec, report)
+        {
+            self.spread.learn(binds);
+        }
+    }
+
+    /// Whether stages whose streams a run chooses have one for each slot.
+    pub(crate) fn spreads(&self) -> bool {
+        // There may be more, of a run with more slots.
+        self.spread.now() && self.streams.used(self.plan, self.depth, true) <= HARDWARE_QUEUES
+    }
+
+    /// What routines keep.
+    pub(crate) fn states(&mut self) -> &mut States {
+        self.states.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives everything that the device may still access up to it, for good.
+    pub(crate) fn poison(&mut self) {
+        self.poisoned = true;
+        std::mem::take(&mut self.ring).leak();
+        self.graphs.take().into_iter().for_each(|graphs| graphs.leak());
+        std::mem::take(self.states()).leak();
+        std::mem::take(&mut self.symbols).leak();
+        self.staging.poison();
+    }
+}
+
+/// How waiting for the device at the end of a run went.
+pub(crate) enum Drained {
+    /// All work is complete.
+    Clean,
+    /// Some of it failed; none is in flight any more.
+    Failed(DriverError),
+    /// The device does not answer: copies may be in flight.
+    Lost(DriverError),
+}

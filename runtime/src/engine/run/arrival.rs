@@ -1,0 +1,411 @@
+//! Runs with sources and sinks: a chunk begins when its sources have filled it, and ends when its sinks have accepted it.
+
+use std::time::{Duration, Instant};
+
+use crate::base::chunk::Chunk;
+use crate::base::error::{Error, ErrorKind, Place, Result};
+use crate::base::host_copy::let_a_moment_pass;
+use crate::base::plan::Plan;
+use crate::driver::DriverResult;
+use crate::engine::explain::explain;
+use crate::engine::feeds::awaited::Wait;
+use crate::engine::feeds::exchange::{End, Exchange};
+use crate::engine::feeds::streamed::{ByChunk, Streaming, explain_trouble, place_of_end};
+use crate::engine::place::place_of_pipeline;
+use crate::engine::run::Run;
+use crate::engine::staging::Staging;
+
+/// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
+/// not depend on how quick threads are, as long as they are quick.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// How long a run that answers callers looks for what they and the device do before it sleeps: about as long as it takes to be woken,
+/// twice.
+const ALERT: Duration = Duration::from_micros(100);
+
+/// Likewise while the device has something for somebody: most frames are done sooner.
+const ALERT_TO_DEVICE: Duration = Duration::from_millis(1);
+
+/// How long it sleeps at most: as long it may take until it learns that it is to end.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// How often the host asks a device how far it is while it waits for threads too.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// A wait for others than the device.
+#[derive(Default)]
+pub(crate) struct Waited {
+    since: Option<Instant>,
+    /// Whether a simulated device has carried out all that was enqueued, while nothing else happened.
+    is_through: bool,
+    /// What was heard last and how much the device had for others, and when that was new.
+    heard: Option<((u64, usize), Instant)>,
+}
+
+/// The next chunk of a source or a sink cannot be had.
+enum Halt {
+    /// A function has failed: which is reported when the device is done.
+    Function,
+    Error(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// The run was asked to end before this chunk.
+pub(crate) fn cancelled(plan: &'static Plan, chunk: Option<u64>) -> Error {
+    Error::new(ErrorKind::Cancelled).at(Place { chunk, ..place_of_pipeline(plan) })
+}
+
+impl Run<'_> {
+    /// The chunks, in order. One that sources fill is waited for.
+    pub fn chunks(&self) -> impl Iterator<Item = Chunk> + '_ {
+        let (cut, mut index) = (self.cut.get(), 0);
+        let chunks = cut.chunks();
+        std::iter::from_fn(move || {
+            let left = match &self.streaming {
+                Some(streaming) => !self.ended.get() && (streaming.endless || index < chunks),
+                None => index < chunks,
+            };
+            if self.cancels.any() && left {
+                self.refuse_with(cancelled(self.plan, Some(index as u64)));
+                return None;
+            }
+            let chunk = match &self.streaming {
+                None if index < chunks => cut.at(index),
+                None => return None,
+                Some(streaming) => self.next_chunk(streaming, index)?,
+            };
+            index += 1;
+            Some(chunk)
+        })
+    }
+
+    fn next_chunk(&self, streaming: &Streaming<'_>, index: usize) -> Option<Chunk> {
+        if !self.in_order() {
+            return None;
+        }
+        match self.arrival(streaming, index) {
+            Ok(chunk) => chunk,
+            Err(Halt::Function) => {
+                self.stopped.set(true);
+                None
+            }
+            Err(Halt::Error(error)) => {
+                self.refuse_with(error);
+                None
+            }
+        }
+    }
+
+    /// Waits for a chunk; `None` behind the last one.
+    fn arrival(&self, streaming: &Streaming<'_>, index: usize) -> Result<Option<Chunk>, Halt> {
+        let Streaming { exchange, whole, endless, room } = *streaming;
+        if exchange.function_has_failed() {
+            return Err(Halt::Function);
+        }
+        let chunk = if endless { self.course.borrow().next() } else { whole.at(index) };
+        if chunk.len == 0 || self.ended.get() {
+            return Ok(None);
+        }
+        // What is recorded of the chunk before need not wait for this one.
+        self.launch_graph()?;
+        self.wait_for_sources(streaming, chunk)?;
+        let len = self.length(streaming, chunk)?;
+        if !endless {
+            return Ok(Some(chunk));
+        }
+        self.ended.set(exchange.ends_before(index + 1));
+        if len == 0 {
+            return Ok(None);
+        }
+        if let Some(ByChunk { name: host, len, per_chunk, place }) =
+            room.filter(|room| index >= room.chunks())
+        {
+            let kind = ErrorKind::PerChunkLength { host, len, chunks: index + 1, per_chunk };
+            return Err(Error::new(kind).at(place).into());
+        }
+        // As far as it is known: operations of later chunks are refused.
+        let chunk = self.course.borrow_mut().push(len);
+        self.cut.set(self.course.borrow().cut());
+        Ok(Some(chunk))
+    }
+
+    /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
+    fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<(), Halt> {
+        let Streaming { exchange, .. } = *streaming;
+        let explained = |error| explain(self.plan, error);
+        let mut staging = self.staging.borrow_mut();
+        let (mut waited, mut wait) = (Waited::default(), Wait::new(exchange, self.plan));
+        for (number, end) in exchange.sources() {
+            // There is no other way on than to wait until the device is done with the slots.
+            self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
+        }
+        self.read_on(&mut staging, chunk.index).map_err(explained)?;
+        loop {
+            let version = exchange.version();
+            // The device may have called the function just now. The results are withheld, and callers that
+            // wait for them push nothing more.
+            if exchange.function_has_failed() {
+                return Err(Halt::Function);
+            }
+            if let Some((end, trouble)) = exchange.trouble(chunk.index + 1) {
+                return Err(explain_trouble(self.plan, end, &trouble).into());
+            }
+            if exchange.sources().all(|(number, _)| exchange.has_filled(number, chunk.index)) {
+                return Ok(());
+            }
+            if self.cancels.any() {
+                return Err(cancelled(self.plan, Some(chunk.index as u64)).into());
+            }
+            if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
+                wait.goes_on(|number, end| !end.is_sink && !exchange.has_filled(number, chunk.index));
+                self.wait_for_threads(&mut staging, exchange, version, &mut waited).map_err(explained)?;
+            }
+        }
+    }
+
+    /// The device has nothing more for anybody: has callers fill all slots that there are, whose thread may be the same for all
+    /// inputs. Whether there was one that they were not asked for.
+    fn ask_ahead(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        current: usize,
+    ) -> DriverResult<bool> {
+        let Streaming { exchange, whole, .. } = streaming;
+        if !exchange.is_called() || staging.due() > 0 {
+            return Ok(false);
+        }
+        let slots = staging.slots();
+        for (number, end) in exchange.sources() {
+            let chunk = whole.at(exchange.next(number));
+            // What was in its slots was enqueued, and the device is done with it or about to be.
+            if chunk.len > 0
+                && chunk.index < current.saturating_add(slots)
+                && Self::is_near(exchange, staging, chunk.index)
+            {
+                self.settle_and_ask(staging, streaming, (number, end), chunk)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Has a source fill the slots for a chunk, if it was not asked to yet, once the device is done with them.
+    fn settle_and_ask(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        (number, end): (usize, &End),
+        chunk: Chunk,
+    ) -> DriverResult<()> {
+        if streaming.exchange.next(number) != chunk.index {
+            return Ok(());
+        }
+        // Else what is done while the host waits for the device might ask for the same chunk.
+        self.settles.set(true);
+        let settled = end
+            .operations
+            .iter()
+            .try_for_each(|&operation| self.settle(staging, operation, chunk.index % staging.slots().max(1)));
+        self.settles.set(false);
+        settled?;
+        self.ask(staging, streaming, (number, end), chunk)
+    }
+
+    /// What comes next waits for the device, or for a sink: has sources fill the next chunk meanwhile, which begins by waiting for
+    /// the same. A device that is polled is asked, and what graphs copy is not known one by one.
+    pub(crate) fn read_next(&self) -> DriverResult<()> {
+        let Some(streaming) = &self.streaming else { return Ok(()) };
+        if self.polls || self.is_recorded() || self.ended.get() || !self.in_order() {
+            return Ok(());
+        }
+        let chunk = streaming.whole.at(self.begun_chunk() + 1);
+        let mut staging = self.staging.borrow_mut();
+        for (number, end) in streaming.exchange.sources() {
+            // Else a later operation of this chunk is still to read the slot.
+            let is_over = end.operations.iter().all(|&operation| operation < self.begun_operation());
+            if chunk.len > 0 && is_over {
+                self.settle_and_ask(&mut staging, streaming, (number, end), chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The items of a chunk that all sources have filled.
+    fn length(&self, Streaming { exchange, endless, .. }: &Streaming<'_>, chunk: Chunk) -> Result<usize> {
+        let mut lengths = exchange.sources().map(|(number, end)| (exchange.items(number, chunk), end));
+        let ended = |(items, end): (usize, &End), given, other| {
+            let (host, items) = (end.name, chunk.start + items);
+            let kind = match endless {
+                true => ErrorKind::SourcesDiffer { host, items, other, given },
+                false => ErrorKind::SourceEnded { host, items, other, wanted: given },
+            };
+            Error::new(kind).at(place_of_end(self.plan, end, Some(chunk.index)))
+        };
+        if !endless {
+            let short = lengths.find(|(items, _)| *items < chunk.len);
+            let (wanted, other) = self.wanted;
+            return short.map_or(Ok(chunk.len), |short| Err(ended(short, wanted, other)));
+        }
+        let Some(first) = lengths.next() else { return Ok(0) };
+        let (shortest, longest) = lengths.fold((first, first), |(shortest, longest), next| {
+            let shorter = next.0 < shortest.0;
+            (if shorter { next } else { shortest }, if next.0 > longest.0 { next } else { longest })
+        });
+        if shortest.0 < longest.0 {
+            return Err(ended(shortest, chunk.start + longest.0, longest.1.name));
+        }
+        Ok(first.0)
+    }
+
+    /// Has sources read ahead: as far as there are slots, and no further ahead of the sinks than there are and one more.
+    fn read_on(&self, staging: &mut Staging, current: usize) -> DriverResult<()> {
+        let Some(streaming) = self.streaming.as_ref().filter(|_| self.in_order() && !self.ended.get()) else {
+            return Ok(());
+        };
+        let Streaming { exchange, whole, .. } = streaming;
+        let slots = staging.slots();
+        for (number, end) in exchange.sources() {
+            loop {
+                let next = exchange.next(number);
+                let chunk = whole.at(next);
+                let is_near = Self::is_near(exchange, staging, next) && next < current.saturating_add(slots);
+                if chunk.len == 0 || !is_near || !self.are_free(staging, end, next, current)? {
+                    break;
+                }
+                self.ask(staging, streaming, (number, end), chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a chunk is no further ahead of the sinks than there are slots and one more.
+    fn is_near(exchange: &Exchange, staging: &Staging, chunk: usize) -> bool {
+        let accepted = exchange.accepted_by_all();
+        accepted.is_none_or(|accepted| chunk <= accepted.saturating_add(staging.slots() + 1))
+    }
+
+    /// Whether a source may fill the slots for a chunk now.
+    fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
+        for &operation in &end.operations {
+            // Of a graph's copies the slots' events know nothing.
+            if staging.free_to_read(operation, chunk, current, !self.is_recorded())?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has a source fill its slots for a chunk, which are free.
+    fn ask(
+        &self,
+        staging: &mut Staging,
+        streaming: &Streaming<'_>,
+        (number, end): (usize, &End),
+        chunk: Chunk,
+    ) -> DriverResult<()> {
+        let slot = chunk.index % staging.slots().max(1);
+        let mut slots = Vec::with_capacity(end.operations.len());
+        for &operation in &end.operations {
+            let bytes = end.shape.items(chunk.len).saturating_mul(end.shape.bytes());
+            match staging.slot(operation, slot).filter(|slot| slot.bytes() >= bytes) {
+                Some(slot) => slots.push(slot.begin_to_read(chunk.index)),
+                None => {
+                    self.refuse();
+                    return Ok(());
+                }
+            }
+        }
+        let Some((&first, more)) = slots.split_first() else { return Ok(()) };
+        // SAFETY: each slot has room for the chunk, is initialised (`connect`) and aligned to 64 bytes. The device is done
+        // with it, or has never begun; until the source has filled the chunk it is `Reading`, and nothing is enqueued from it.
+        // Its memory outlives the source's thread, which ends before the run does.
+        unsafe { streaming.exchange.ask(number, chunk, first, more.to_vec()) };
+        Ok(())
+    }
+
+    /// The host has to wait for threads of sources or sinks, perhaps for the device too: sees to what can be done meanwhile.
+    pub(crate) fn wait_for_threads(
+        &self,
+        staging: &mut Staging,
+        exchange: &Exchange,
+        version: u64,
+        waited: &mut Waited,
+    ) -> DriverResult<()> {
+        let nothing_left = self.streaming.is_some_and(|streaming| {
+            !streaming.endless && self.begun_chunk() + 1 >= streaming.whole.chunks()
+        });
+        if nothing_left || exchange.has_ended() || self.cancels.any() {
+            // Who no longer pushes may wait for the run, and not pull before that.
+            exchange.keep();
+        }
+        let is_simulated = self.device.is_simulated();
+        if self.polls || exchange.is_called() && !is_simulated {
+            return self.look_out(staging, exchange, version, waited);
+        }
+        let is_wanted = exchange.is_wanted();
+        if exchange.version() != version {
+            // What was pushed before somebody began to wait for its result comes first.
+            return Ok(());
+        }
+        // How far a simulated device is does not depend on the threads, unless they are slow.
+        let patience = if is_simulated && !is_wanted { PATIENCE } else { Duration::ZERO };
+        let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
+        if !left.is_zero() {
+            exchange.wait(version, left);
+        } else if !staging.deliver_first(|slot, done| self.wait_for_slot(slot, done))? {
+            exchange.wait(version, PATIENCE);
+            let nothing_new = exchange.version() == version;
+            if is_simulated && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
+                // Only functions and callbacks are left. Nothing waits for them, except perhaps the caller
+                // that this run waits for.
+                self.device.driver().synchronize_device()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the device and for others at the same time: asks the one and looks for what the others do.
+    fn look_out(
+        &self,
+        staging: &mut Staging,
+        exchange: &Exchange,
+        version: u64,
+        waited: &mut Waited,
+    ) -> DriverResult<()> {
+        if self.polls {
+            self.attend(staging)?;
+        } else {
+            self.deliver_ready(staging)?;
+            let_a_moment_pass();
+        }
+        if !exchange.is_called() {
+            exchange.wait(version, PAUSE);
+            return Ok(());
+        }
+        let (now, due) = (Instant::now(), staging.due());
+        let (_, since) = *match &mut waited.heard {
+            Some(heard) if heard.0 == (version, due) => heard,
+            heard => heard.insert(((version, due), now)),
+        };
+        // Where the device has nothing, somebody else is next.
+        let (alert, pause) = if due == 0 { (ALERT, IDLE) } else { (ALERT_TO_DEVICE, PAUSE) };
+        if now.duration_since(since) >= alert {
+            exchange.wait(version, pause);
+        }
+        Ok(())
+    }
+
+    /// Has sources read ahead while the host waits for something else.
+    pub(crate) fn read_meanwhile(&self, staging: &mut Staging) -> DriverResult<()> {
+        if self.streaming.is_none() || self.settles.get() {
+            return Ok(());
+        }
+        self.read_on(staging, self.begun_chunk())
+    }
+}

@@ -1,0 +1,320 @@
+//! Copies of an operation: between the host and the device, straight or through pinned slots, and on the device.
+
+use bytemuck::Pod;
+
+use crate::base::error::{ErrorKind, Result};
+use crate::base::host_copy::Way;
+use crate::base::plan::{OperationKind, OperationPlan};
+use crate::driver::{DevicePtr, DriverResult};
+use crate::engine::arguments::HostMemory;
+use crate::engine::arguments::shape::{BufferPlace, Shape};
+use crate::engine::call::{Buffer, Host};
+use crate::engine::chunks::window::Window;
+use crate::engine::run::operation::Operation;
+use crate::engine::staging::Staging;
+use crate::engine::staging::slot::{Delivery, Slot};
+use crate::engine::targets::model::Model;
+use crate::engine::targets::queue::What;
+use crate::observe::timeline::Engine;
+
+impl Operation<'_> {
+    /// Copies this chunk of host data to the device, through a pinned slot if it is pageable.
+    pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
+        let _seen = self.seen();
+        let shape = self.run.host_shapes[from.index];
+        let bytes = shape.items(self.chunk.len) * shape.bytes();
+        let to = self.same_size(self.range_to_write(to)?, bytes)?;
+        let memory = &self.run.hosts[from.index].memory;
+        if let Some(model) = self.run.model() {
+            self.check(self.work_out_upload(&mut model.borrow_mut(), memory, shape, bytes))?;
+        } else if shape.halo > 0 {
+            self.upload_with_halo(to, memory, shape)?;
+        } else {
+            let (start, _) = self.host_range(shape);
+            match memory {
+                HostMemory::Pinned(range) => {
+                    // SAFETY: the chunk's items are within the argument (`chunks` are cut from its length).
+                    let from = unsafe { range.ptr().add(start) };
+                    self.copy_to_device(to, from, bytes)?;
+                }
+                HostMemory::Streamed => self.upload_streamed(to, bytes)?,
+                HostMemory::Pageable(data) => {
+                    self.deliver(from.index)?;
+                    // SAFETY: as above.
+                    self.fill_slot(unsafe { data.add(start) }, bytes)?;
+                    self.with_slot(bytes, |slot| {
+                        self.copy_to_device(to, slot.ptr(), bytes)?;
+                        self.staged(slot, None)
+                    })?;
+                }
+            }
+        }
+        self.run.totals.borrow_mut().to_device += bytes as u64;
+        Ok(())
+    }
+
+    /// What an upload takes.
+    fn work_out_upload(
+        &self,
+        model: &mut Model,
+        memory: &HostMemory,
+        shape: Shape,
+        bytes: usize,
+    ) -> DriverResult<()> {
+        let (stream, tag) = (self.stream.number, self.tag());
+        let what = |bytes| What::new(Engine::ToDevice, bytes);
+        match memory {
+            HostMemory::Pageable(_) | HostMemory::Streamed => {
+                self.run.totals.borrow_mut().staged += bytes as u64;
+                model.staged(stream, tag, what(bytes), self.slot)
+            }
+            HostMemory::Pinned(_) if shape.halo == 0 => model.copy(stream, tag, what(bytes)),
+            HostMemory::Pinned(_) => {
+                let (before, inside, after) = Window::new(self.chunk, self.run.items(), shape).bytes();
+                model.copy(stream, tag, what(inside))?;
+                // What lies beyond the ends is made up.
+                self.run.totals.borrow_mut().staged += (before + after) as u64;
+                if before + after > 0 {
+                    model.staged(stream, tag, what(before + after), self.slot)
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    /// Likewise with the items around the chunk. Beyond the first and the last item the CPU makes them, in a pinned slot.
+    fn upload_with_halo(&self, to: DevicePtr, memory: &HostMemory, shape: Shape) -> Result<()> {
+        let window = Window::new(self.chunk, self.run.items(), shape);
+        let (before, inside, after) = window.bytes();
+        match memory {
+            // Which is refused before anything runs.
+            HostMemory::Streamed => self.fail(ErrorKind::Skipped),
+            HostMemory::Pageable(data) => self.with_slot(before + inside + after, |slot| {
+                // SAFETY: the window's items are within the argument, which the run has borrowed and nothing writes: it
+                // is an `input`. The slot has room for all of them and is not in use by the device.
+                unsafe {
+                    window.make_before(slot.ptr(), *data);
+                    slot.workers().copy(
+                        slot.ptr().add(before),
+                        data.add(window.first_byte()),
+                        inside,
+                        Way::Cached,
+                    );
+                    window.make_after(slot.ptr().add(before + inside), *data);
+                }
+                self.device().driver().host_copied(before + inside + after);
+                self.copy_to_device(to, slot.ptr(), before + inside + after)?;
+                self.staged(slot, None)
+            }),
+            HostMemory::Pinned(range) => {
+                let data = range.ptr();
+                // SAFETY: the window's items are within the argument.
+                let from = unsafe { data.add(window.first_byte()) };
+                self.copy_to_device(to.offset(before), from.cast_const(), inside)?;
+                if before + after == 0 {
+                    return Ok(());
+                }
+                self.with_slot(before + after, |slot| {
+                    // SAFETY: as above.
+                    unsafe {
+                        window.make_before(slot.ptr(), data);
+                        window.make_after(slot.ptr().add(before), data);
+                    }
+                    self.device().driver().host_copied(before + after);
+                    self.copy_to_device(to, slot.ptr(), before)?;
+                    // SAFETY: the slot has room for both.
+                    let from = unsafe { slot.ptr().add(before) };
+                    self.copy_to_device(to.offset(before + inside), from, after)?;
+                    self.staged(slot, None)
+                })
+            }
+        }
+    }
+
+    /// Copies a buffer's chunk to the host, through a pinned slot if the host data is pageable.
+    pub fn download<T: Pod>(&self, from: Buffer<T>, to: Host<T>) -> Result<()> {
+        let _seen = self.seen();
+        let shape = self.run.host_shapes[to.index];
+        if !self.run.hosts[to.index].writable {
+            return self.fail(ErrorKind::Skipped);
+        }
+        let (start, bytes) = self.host_range(shape);
+        let from = self.same_size(self.device_range(from)?, bytes)?;
+        match &self.run.hosts[to.index].memory {
+            HostMemory::Pinned(range) => {
+                // SAFETY: the chunk's items are within the argument.
+                let to = unsafe { range.ptr().add(start) };
+                self.copy_to_host(to, from, bytes)?;
+            }
+            memory @ (HostMemory::Pageable(_) | HostMemory::Streamed) => {
+                if let Some(model) = self.run.model() {
+                    self.run.totals.borrow_mut().staged += bytes as u64;
+                    self.run.totals.borrow_mut().to_host += bytes as u64;
+                    let what = What::new(Engine::ToHost, bytes);
+                    let staged = model.borrow_mut().staged(self.stream.number, self.tag(), what, self.slot);
+                    return self.check(staged);
+                }
+                self.deliver_left_over(to.index)?;
+                self.run.read_next().map_err(|error| self.failed(error))?;
+                self.with_slot(bytes, |slot| {
+                    let delivery = match memory {
+                        // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
+                        HostMemory::Pageable(data) => unsafe {
+                            slot.expect(self.chunk.index, data.add(start), bytes)
+                        },
+                        _ => slot.expect_for_sink(self.chunk, bytes),
+                    };
+                    self.copy_to_host(slot.ptr(), from, bytes)?;
+                    self.staged(slot, Some(delivery))
+                })?;
+                // What is recorded is on its way once it is launched.
+                if !self.run.is_recorded() {
+                    self.run.staging.borrow_mut().is_due(self.index, self.slot, self.chunk.index);
+                }
+            }
+        }
+        self.run.totals.borrow_mut().to_host += bytes as u64;
+        self.run.downloaded(self.index);
+        Ok(())
+    }
+
+    /// Copies a buffer's chunk to another buffer.
+    pub fn copy<T: Pod>(&self, from: Buffer<T>, to: Buffer<T>) -> Result<()> {
+        let _seen = self.seen();
+        let is_host =
+            |buffer: Buffer<T>| matches!(self.run.buffers[buffer.index].place, BufferPlace::HostRing);
+        let direction = (is_host(from), is_host(to));
+        let (from, bytes) = self.device_range(from)?;
+        let to = self.same_size(self.range_to_write(to)?, bytes)?;
+        match direction {
+            // SAFETY: both ranges are the run's for as long as it lasts; `device_range` has checked them.
+            (false, false) => self
+                .check(unsafe { self.run.queue().copy_on_device(to, from, bytes, self.stream, self.tag()) }),
+            (true, false) => {
+                self.copy_to_device(to, from.host().cast_const(), bytes)?;
+                self.run.totals.borrow_mut().to_device += bytes as u64;
+                Ok(())
+            }
+            (false, true) => {
+                self.copy_to_host(to.host(), from, bytes)?;
+                self.run.totals.borrow_mut().to_host += bytes as u64;
+                Ok(())
+            }
+            // Which the macro does not write.
+            (true, true) => self.fail(ErrorKind::Skipped),
+        }
+    }
+
+    /// Waits until what earlier operations of this chunk copy to pageable data is there. The CPU is about to read it, and
+    /// the events that order the device's copies are nothing to the CPU.
+    fn deliver(&self, host: usize) -> Result<()> {
+        if !self.run.hosts[host].writable {
+            return Ok(());
+        }
+        let is_earlier = |operation: &OperationPlan| matches!(operation.kind, OperationKind::Download { host: to, .. } if to == host);
+        if self.run.plan.operations[..self.index].iter().any(is_earlier) {
+            // What is waited for must be under way.
+            self.run.launch_graph()?;
+        }
+        let mut staging = self.run.staging.borrow_mut();
+        for (index, earlier) in self.run.plan.operations.iter().enumerate().take(self.index) {
+            if is_earlier(earlier) && staging.slot(index, self.slot).is_some() {
+                self.settle(&mut staging, index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers what operations before this one have copied to the same pageable data in an earlier chunk, and have left in
+    /// their slots because this chunk leaves them out: what this one has copied for that chunk comes after it.
+    fn deliver_left_over(&self, host: usize) -> Result<()> {
+        let mut staging = self.run.staging.borrow_mut();
+        for (index, earlier) in self.run.plan.operations[..self.index].iter().enumerate() {
+            if earlier.conditional
+                && matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host)
+                && staging.slot(index, self.slot).is_some_and(|slot| slot.owes_before(self.chunk.index))
+            {
+                self.settle(&mut staging, index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies `bytes` of pageable data into this operation's staging slot, if that was not done ahead.
+    fn fill_slot(&self, from: *const u8, bytes: usize) -> Result<()> {
+        let mut staging = self.run.staging.borrow_mut();
+        let chunk = self.chunk.index;
+        if !self.slot_with_room(&mut staging, bytes)?.has(chunk) {
+            self.settle(&mut staging, self.index)?;
+            // SAFETY: the range is this chunk's part of the argument, which the run has borrowed; nothing delivers to it
+            // any more, and `execute` waits for the copy however the run ends. The slot has room and is idle.
+            unsafe { self.slot_with_room(&mut staging, bytes)?.fill(chunk, from, bytes) };
+            staging.has_read(self.index, chunk + 1);
+        }
+        while !self.slot_with_room(&mut staging, bytes)?.is_filled() {
+            self.run.attend(&mut staging).map_err(|error| self.failed(error))?;
+        }
+        self.device().driver().host_copied(bytes);
+        Ok(())
+    }
+
+    /// Copies what a source has filled this operation's staging slot with.
+    fn upload_streamed(&self, to: DevicePtr, bytes: usize) -> Result<()> {
+        let chunk = self.chunk.index;
+        if !self.slot_with_room(&mut self.run.staging.borrow_mut(), bytes)?.is_read(chunk) {
+            // The chunk was begun without its source.
+            return self.fail(ErrorKind::Skipped);
+        }
+        self.device().driver().host_copied(bytes);
+        self.with_slot(bytes, |slot| {
+            self.copy_to_device(to, slot.ptr(), bytes)?;
+            self.staged(slot, None)
+        })
+    }
+
+    fn slot_with_room<'s>(&self, staging: &'s mut Staging, bytes: usize) -> Result<&'s mut Slot> {
+        match staging.slot(self.index, self.slot).filter(|slot| slot.bytes() >= bytes) {
+            Some(slot) => Ok(slot),
+            None => self.fail(ErrorKind::Skipped),
+        }
+    }
+
+    /// Hands `enqueue` this operation's staging slot once the device is done with it.
+    fn with_slot(&self, bytes: usize, enqueue: impl FnOnce(&mut Slot) -> Result<()>) -> Result<()> {
+        let mut staging = self.run.staging.borrow_mut();
+        self.slot_with_room(&mut staging, bytes)?;
+        self.settle(&mut staging, self.index)?;
+        self.run.totals.borrow_mut().staged += bytes as u64;
+        enqueue(self.slot_with_room(&mut staging, bytes)?)
+    }
+
+    /// Waits until the device is done with the slot of an operation, and what was in it has been delivered.
+    fn settle(&self, staging: &mut Staging, operation: usize) -> Result<()> {
+        self.run.settle(staging, operation, self.slot).map_err(|error| self.failed(error))
+    }
+
+    /// The device's copy from or to `slot` is enqueued: marks where it is done.
+    fn staged(&self, slot: &mut Slot, delivery: Option<Delivery>) -> Result<()> {
+        if self.run.stages_later(self.index, self.slot, delivery) {
+            return Ok(());
+        }
+        // SAFETY: the stream and the slot's event live as long as the run.
+        let recorded = unsafe { self.device().driver().record(slot.done().raw, self.stream.raw, self.tag()) };
+        // Without the record nothing tells when the slot may be read: what is in it is lost with the run.
+        slot.enqueued(if recorded.is_ok() { delivery } else { None });
+        self.check(recorded)
+    }
+
+    fn copy_to_device(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {
+        // SAFETY: `to` is this chunk's slot of the ring and `from` pinned memory of this device, both of `bytes`; the
+        // run holds them until it has drained, and poisons them if it cannot.
+        self.check(unsafe { self.run.queue().copy_to_device(to, from, bytes, self.stream, self.tag()) })
+    }
+
+    fn copy_to_host(&self, to: *mut u8, from: DevicePtr, bytes: usize) -> Result<()> {
+        // SAFETY: as in `copy_to_device`. The CPU does not read `to` before the copy is done: it is the caller's
+        // argument, borrowed mutably by the run, or a slot that is settled first.
+        self.check(unsafe { self.run.queue().copy_to_host(to, from, bytes, self.stream, self.tag()) })
+    }
+}

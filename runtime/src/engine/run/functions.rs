@@ -1,0 +1,341 @@
+//! What runs on the CPU in the order of a stream: `host` functions, `then` callbacks, and the routines that `call` calls.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+
+use bytemuck::Pod;
+
+use crate::base::chunk::Chunk;
+use crate::base::error::{ErrorKind, Result};
+use crate::base::plan::{OperationKind, Plan};
+use crate::base::unwind::{contain, panic_message};
+use crate::device::launch::{View, ViewMut, aliases};
+use crate::device::slices::{Slices, Views};
+use crate::driver::HostJob;
+use crate::engine::call::Buffer;
+use crate::engine::run::operation::Operation;
+use crate::engine::targets::queue::What;
+use crate::observe::timeline::Engine;
+
+/// What the first function that failed had to say.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Index into the plan's operations.
+    pub(crate) operation: usize,
+    pub(crate) chunk: usize,
+    /// The first chunk that lacks what a `host` function was to do: it failed there, or was not called any more.
+    pub(crate) lacking: usize,
+    message: String,
+}
+
+impl Failure {
+    pub(crate) fn kind(self, plan: &Plan) -> ErrorKind {
+        let Self { operation, message, .. } = self;
+        match plan.operations[operation].kind {
+            OperationKind::Host { function } => ErrorKind::HostFunction { function, message },
+            _ => ErrorKind::Callback { message },
+        }
+    }
+}
+
+/// The functions of one run.
+#[derive(Default)]
+pub(crate) struct Functions {
+    /// Made for the first function.
+    failure: Option<Arc<Mutex<Option<Failure>>>>,
+    callbacks: Option<Callbacks>,
+}
+
+/// A thread that calls callbacks, one after another. It is the run's own, so that a callback may wait for another run.
+struct Callbacks {
+    queue: mpsc::Sender<Option<HostJob>>,
+    thread: JoinHandle<()>,
+}
+
+impl Functions {
+    /// What fails first is noted there.
+    pub(crate) fn noting(failure: &Arc<Mutex<Option<Failure>>>) -> Self {
+        Self { failure: Some(Arc::clone(failure)), callbacks: None }
+    }
+
+    /// Waits until every callback that the device got to has returned, and gives what failed first.
+    ///
+    /// The device is done: it gets to no more of them.
+    pub(crate) fn finish(self) -> Option<Failure> {
+        if let Some(Callbacks { queue, thread }) = self.callbacks {
+            // Not the end of the channel, of which a device that does not answer keeps a sender.
+            let _ = queue.send(None);
+            // It does not unwind.
+            let _ = thread.join();
+        }
+        self.failure?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Where callbacks are sent to.
+    fn callbacks(&mut self) -> Result<mpsc::Sender<Option<HostJob>>, ErrorKind> {
+        if let Some(callbacks) = &self.callbacks {
+            return Ok(callbacks.queue.clone());
+        }
+        let (queue, jobs) = mpsc::channel::<Option<HostJob>>();
+        let work = move || {
+            // Also one that is not called any more may panic: when it is dropped.
+            while let Ok(Some(job)) = jobs.recv() {
+                contain(job);
+            }
+            jobs.try_iter().flatten().for_each(|job| contain(|| drop(job)));
+        };
+        let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
+        self.callbacks = Some(Callbacks { queue: queue.clone(), thread });
+        Ok(queue)
+    }
+
+    /// `call`, such that it does not unwind, and what fails is noted. After a failure nothing more is called: it would
+    /// work on what the one that failed has left.
+    fn guarded<R: Outcome>(
+        &mut self,
+        operation: &Operation<'_>,
+        call: impl FnOnce() -> R + Send + 'static,
+    ) -> HostJob {
+        let failure = Arc::clone(self.failure.get_or_insert_default());
+        let panics = operation.device().driver().has_panic(operation.tag());
+        let call = move || {
+            if panics {
+                resume_unwind(Box::new("a fault was injected"));
+            }
+            call()
+        };
+        let is_host = matches!(operation.plan().kind, OperationKind::Host { .. });
+        let (operation, chunk) = (operation.index, operation.chunk.index);
+        // No output waits for a callback.
+        let lacking = if is_host { chunk } else { usize::MAX };
+        Box::new(move || {
+            let locked = || failure.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(failure) = &mut *locked() {
+                failure.lacking = failure.lacking.min(lacking);
+                return;
+            }
+            let message = catch_unwind(AssertUnwindSafe(|| call().failure()));
+            let message = message.unwrap_or_else(|panic| Some(panic_message(panic)));
+            if let Some(message) = message {
+                let mut locked = locked();
+                let failure = locked.get_or_insert(Failure { operation, chunk, lacking, message });
+                failure.lacking = failure.lacking.min(lacking);
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Functions")
+    }
+}
+
+/// What a `host` function or a callback returns: nothing, or a `Result` whose error can be shown. An error ends the run, with
+/// [`ErrorKind::HostFunction`](crate::ErrorKind::HostFunction) or [`ErrorKind::Callback`](crate::ErrorKind::Callback).
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// fn positive(x: &[f32]) -> std::result::Result<(), String> {
+///     x.iter().find(|x| **x <= 0.0).map_or(Ok(()), |x| Err(format!("{x} is not positive")))
+/// }
+///
+/// stream_pipeline! {
+///     pipeline Checked {
+///         input x: [f32];
+///         output y: [f32];
+///         host h: [f32];
+///         chunk c = 2;
+///         stage there { copy x -> dx; }
+///         stage check { copy dx -> h; host positive(&h); }
+///         stage back { copy dx -> y; }
+///     }
+/// }
+///
+/// let mut checked = Checked::new(&Device::simulated(Spec::h200()))?;
+/// let error = checked.run(&[1.0, 2.0, 3.0, -4.0], &mut [0.0; 4]).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::HostFunction { message, .. } if message == "-4 is not positive"));
+/// assert_eq!(error.place().chunk, Some(1));
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a function on the host cannot return `{Self}`",
+    label = "expected `()` or `Result<(), E>` with an error that can be shown",
+    note = "a pipeline has no use for another result: write it to an argument, or to a channel"
+)]
+pub trait Outcome {
+    #[doc(hidden)]
+    fn failure(self) -> Option<String>;
+}
+
+impl Outcome for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: fmt::Display> Outcome for std::result::Result<(), E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|error| error.to_string())
+    }
+}
+
+/// A value that a `host` function is called with: anything that is `Copy`, `Send` and borrows nothing, for the function is called
+/// later, on another thread.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a host function, which takes `Copy` values that borrow nothing and may not call CUDA",
+    label = "expected a value that is `Copy` and borrows nothing"
+)]
+pub trait HostValue: Copy + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy + Send + 'static> HostValue for T {}
+
+/// The value itself.
+#[doc(hidden)]
+pub fn host_value<T: HostValue>(value: T) -> T {
+    value
+}
+
+/// How often a `repeat` repeats: any of Rust's integers up to 64 bits. A negative one is 0.
+///
+/// ```
+/// use thalweg::prelude::*;
+/// use thalweg_kernels::saxpy;
+///
+/// stream_pipeline! {
+///     pipeline Add {
+///         param times: i32;
+///         input x: [f32];
+///         inout y: [f32];
+///         chunk c = auto;
+///         stage load { copy x -> dx; copy y -> dy; }
+///         stage add { repeat times { saxpy<<<blocks(c.len, 256), 256>>>(c.len as u32, 1.0, &dx, &mut dy); } }
+///         stage store { copy dy -> y; }
+///     }
+/// }
+///
+/// let (mut add, mut y) = (Add::new(&Device::simulated(Spec::h200()))?, [1.0; 3]);
+/// add.run(4, &[10.0; 3], &mut y)?;
+/// add.run(-1, &[10.0; 3], &mut y)?;
+/// assert_eq!(y, [41.0; 3]);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a number of times",
+    label = "expected a whole number"
+)]
+pub trait Times {
+    #[doc(hidden)]
+    fn times(self) -> u64;
+}
+
+macro_rules! times {
+    ($($type:ty),*) => {$(
+        impl Times for $type {
+            #[inline]
+            fn times(self) -> u64 {
+                // Less than nothing is nothing.
+                u64::try_from(self).unwrap_or(0)
+            }
+        }
+    )*};
+}
+times!(u8, u16, u32, u64, usize, i32, i64, isize);
+
+/// The turns of a `repeat`.
+#[doc(hidden)]
+pub fn times(times: impl Times) -> std::ops::Range<u64> {
+    0..times.times()
+}
+
+impl<'r> Operation<'r> {
+    /// A host function's `&buffer`.
+    pub fn host_read<T: Pod>(&self, buffer: Buffer<T>) -> View<T> {
+        let (ptr, len) = self.elements(buffer);
+        View::new(ptr, len)
+    }
+
+    /// A host function's `&mut buffer`.
+    pub fn host_read_write<T: Pod>(&self, buffer: Buffer<T>) -> ViewMut<T> {
+        let (ptr, len) = self.elements(buffer);
+        ViewMut::new(ptr, len)
+    }
+
+    /// A host function's `out buffer`.
+    pub fn host_write<T: Pod>(&self, buffer: Buffer<T>) -> ViewMut<T> {
+        self.host_read_write(buffer)
+    }
+
+    /// Calls `function` on the CPU when the stream gets here. The stream waits until it has returned.
+    ///
+    /// # Errors
+    /// Two of `memory` overlap and one is written; the driver refuses.
+    pub fn host<V, F, R>(&self, memory: V, function: F) -> Result<()>
+    where
+        V: Views,
+        F: for<'a> FnOnce(<V::Raw as Slices>::Slices<'a>) -> R + Send + 'static,
+        R: Outcome + 'static,
+    {
+        let _seen = self.seen();
+        let memory = memory.raw();
+        let accesses = memory.accesses();
+        let OperationKind::Host { function: name } = self.plan().kind else {
+            return self.fail(ErrorKind::Skipped);
+        };
+        if !self.in_order() || !accesses.iter().all(|access| self.owns_on_host(access)) {
+            return self.fail(ErrorKind::Skipped);
+        }
+        if aliases(&accesses) {
+            return self.fail(ErrorKind::Aliased { kernel: name });
+        }
+        let bytes = accesses.iter().map(|access| access.bytes).sum();
+        if let Some(model) = self.run.model() {
+            let what = What::new(Engine::Host, bytes);
+            return self.check(model.borrow_mut().host(self.stream.number, self.tag(), what));
+        }
+        // SAFETY: these ranges are page-locked memory of the run, which holds them until it has drained, and they do
+        // not overlap where one is written. When the stream gets here, everything that conflicts with this has
+        // completed; nothing conflicting starts until the stream goes on, after this has returned.
+        let call = move || function(unsafe { memory.slices() });
+        let job = self.run.functions.borrow_mut().guarded(self, call);
+        self.on_host(bytes, |stream| {
+            // SAFETY: the stream lives as long as the run, and so does the memory.
+            unsafe { self.device().driver().host(job, &accesses, stream, self.tag()) }
+        })
+    }
+
+    /// Hands `callback` to the run's callback thread when the stream gets here. The stream does not wait for it; the run
+    /// does, at its end.
+    ///
+    /// # Errors
+    /// No thread can be started; the driver refuses.
+    pub fn then<R: Outcome + 'static>(
+        &self,
+        callback: impl FnOnce(Chunk) -> R + Send + 'static,
+    ) -> Result<()> {
+        let _seen = self.seen();
+        if !self.in_order() {
+            return self.fail(ErrorKind::Skipped);
+        }
+        if let Some(model) = self.run.model() {
+            return self.check(model.borrow_mut().signal(self.stream.number, self.tag()));
+        }
+        let chunk = self.chunk;
+        let (queue, job) = {
+            let mut functions = self.run.functions.borrow_mut();
+            let queue = functions.callbacks().or_else(|kind| self.fail(kind))?;
+            (queue, functions.guarded(self, move || callback(chunk)))
+        };
+        // A thread that is gone has failed to start or the run is over: there is nobody to call.
+        let signal: HostJob = Box::new(move || drop(queue.send(Some(job))));
+        self.on_host(0, |stream| {
+            // SAFETY: the stream lives as long as the run; sending is quick and calls no device.
+            unsafe { self.device().driver().signal(signal, stream, self.tag()) }
+        })
+    }
+}

@@ -1,0 +1,384 @@
+//! [`Operation`]: one operation of one chunk, as the generated code enqueues it.
+
+use bytemuck::Pod;
+
+use crate::base::chunk::Chunk;
+use crate::base::error::{DriverError, Error, ErrorKind, Place, Result};
+use crate::base::extent::{Axis, Extent};
+use crate::base::kernel::Grid;
+use crate::base::plan::{AccessPlan, Memory, OperationPlan};
+use crate::device::Device;
+use crate::device::function::{Function, check_limits};
+use crate::device::launch::{
+    Arguments, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, LaunchTarget, aliases,
+};
+use crate::device::pending::caller;
+use crate::device::pending::operation::Bodies;
+use crate::device::pending::uses::Caller;
+use crate::driver::{Access, DevicePtr, DriverResult, RawLaunch, RawStream, Tag};
+use crate::engine::arguments::shape::{BufferPlace, Shape};
+use crate::engine::call::{AnyBuffer, Buffer};
+use crate::engine::explain::explain;
+use crate::engine::place::place_of;
+use crate::engine::run::{EventKey, Run};
+use crate::engine::targets::queue::{Numbered, What};
+use crate::observe::timeline::Engine;
+use crate::observe::watch::OperationWatch;
+
+/// One operation of one chunk.
+#[derive(Clone, Copy)]
+pub struct Operation<'r> {
+    pub(crate) run: &'r Run<'r>,
+    /// Index into the plan's operations.
+    pub(crate) index: usize,
+    pub(crate) chunk: Chunk,
+    /// The ring slot of the chunk.
+    pub(crate) slot: usize,
+    pub(crate) stream: Numbered<RawStream>,
+}
+
+impl<'r> Operation<'r> {
+    /// Makes the stream wait for an event of this chunk.
+    #[inline]
+    pub fn wait(&self, event: EventKey) -> Result<()> {
+        self.wait_for(event, self.slot)
+    }
+
+    /// Makes the stream wait for an event of the chunk that used this ring slot last.
+    #[inline]
+    pub fn wait_reuse(&self, event: EventKey) -> Result<()> {
+        // The first chunks use fresh slots: there is nothing to wait for.
+        if self.chunk.index < self.run.depth { Ok(()) } else { self.wait_for(event, self.slot) }
+    }
+
+    /// Makes the stream wait for an event of the chunk before.
+    #[inline]
+    pub fn wait_previous(&self, event: EventKey) -> Result<()> {
+        match self.chunk.index.checked_sub(1) {
+            Some(previous) => self.wait_for(event, previous % self.run.depth),
+            None => Ok(()),
+        }
+    }
+
+    fn wait_for(&self, event: EventKey, slot: usize) -> Result<()> {
+        let event = self.run.event(event, slot);
+        // SAFETY: the stream and the event live as long as the run.
+        self.check(unsafe { self.run.queue().wait(self.stream, event, self.tag()) })
+    }
+
+    /// Records an event of this chunk.
+    #[inline]
+    pub fn record(&self, event: EventKey) -> Result<()> {
+        let event = self.run.event(event, self.slot);
+        // SAFETY: the stream and the event live as long as the run.
+        self.check(unsafe { self.run.queue().record(event, self.stream, self.tag()) })
+    }
+
+    /// Sets every element of a buffer's chunk to `value`.
+    pub fn fill<T: Pod>(&self, buffer: Buffer<T>, value: T) -> Result<()> {
+        let _seen = self.seen();
+        let (to, bytes) = self.range_to_write(buffer)?;
+        let pattern = bytemuck::bytes_of(&value);
+        let count = bytes.checked_div(pattern.len()).unwrap_or(0);
+        // SAFETY: the range is a slot of the ring or a chunk of an argument, which live as long as the run; `device_range`
+        // has checked it. It begins whole elements after an allocation's start, which is aligned to 256 bytes.
+        self.check(unsafe { self.run.queue().fill(to, pattern, count, self.stream, self.tag()) })
+    }
+
+    /// A launch's `&buffer`.
+    #[inline]
+    pub fn read<B: AnyBuffer>(&self, buffer: B) -> DeviceSlice<'r, B::Element> {
+        let (ptr, len) = self.elements(buffer.buffer());
+        DeviceSlice::new(ptr, len)
+    }
+
+    /// A launch's `&mut buffer`.
+    #[inline]
+    pub fn read_write<B: AnyBuffer>(&self, buffer: B) -> DeviceSliceMut<'r, B::Element> {
+        let (ptr, len) = self.elements(buffer.buffer());
+        DeviceSliceMut::new(ptr, len)
+    }
+
+    /// A launch's `out buffer`.
+    #[inline]
+    pub fn write<B: AnyBuffer>(&self, buffer: B) -> DeviceSliceOut<'r, B::Element> {
+        let (ptr, len) = self.elements(buffer.buffer());
+        DeviceSliceOut::new(ptr, len)
+    }
+
+    /// A launch's `<<<grid, block, shared>>>`.
+    #[inline]
+    pub fn config(&self, grid: impl Extent, block: impl Extent, shared: impl Axis) -> Launch<'_> {
+        let grid = Grid { grid_dim: grid.extent(), block_dim: block.extent(), shared: shared.axis() };
+        Launch::new(self, caller(self.plan().text), grid)
+    }
+
+    pub(crate) fn device(&self) -> &'r Device {
+        self.run.device
+    }
+
+    /// Whether the run is as the plan has it so far.
+    pub(crate) fn in_order(&self) -> bool {
+        self.run.in_order()
+    }
+
+    /// Whether a launch may touch this memory: it is of the run's own ring or arguments, and so lives as long as the
+    /// launch.
+    pub(crate) fn owns(&self, access: &Access) -> bool {
+        self.run.ring.holds(access) || self.run.in_place.iter().any(|data| data.holds(access))
+    }
+
+    /// Whether a host function may: it is page-locked memory as well, and this chunk's. Functions of chunks that nothing
+    /// orders are called at the same time.
+    pub(crate) fn owns_on_host(&self, access: &Access) -> bool {
+        let Run { ring, in_place, buffers, .. } = self.run;
+        let is_own = buffers.iter().enumerate().any(|(index, buffer)| {
+            let part = match buffer.place {
+                BufferPlace::HostRing => ring.slot(index, self.slot),
+                BufferPlace::InPlace(ptr, _) => {
+                    let (start, _) = self.host_range(buffer.shape);
+                    Some((ptr.offset(start), buffer.bytes(self.chunk.len)))
+                }
+                BufferPlace::Ring | BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..) => None,
+            };
+            part.is_some_and(|(ptr, bytes)| access.is_within(ptr, bytes))
+        });
+        let is_on_host = || {
+            ring.holds_on_host(access) || in_place.iter().any(|data| data.is_on_host() && data.holds(access))
+        };
+        is_own && is_on_host()
+    }
+
+    /// Lets others see that it is being enqueued, as long as the result lives.
+    #[inline]
+    pub(crate) fn seen(&self) -> OperationWatch {
+        self.run.seen.operation(self.run.plan, self.index, self.chunk.index)
+    }
+
+    /// What the plan says of this operation.
+    pub(crate) fn plan(&self) -> &'static OperationPlan {
+        &self.run.plan.operations[self.index]
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        place_of(self.run.plan, self.index, Some(self.chunk.index as u64))
+    }
+
+    /// The stream of what no graph can hold.
+    pub(crate) fn direct_stream(&self) -> RawStream {
+        self.run.direct_stream(self.stream.raw)
+    }
+
+    /// Enqueues what no graph can hold: in graph mode, between two graphs.
+    pub(crate) fn direct(&self, enqueue: impl FnOnce(RawStream) -> DriverResult<()>) -> Result<()> {
+        self.run.launch_graph()?;
+        let result = self.run.direct(self.stream.raw, enqueue);
+        self.check(result)
+    }
+
+    /// Enqueues a kernel.
+    ///
+    /// # Safety
+    /// As [`Driver::launch`](crate::driver::Driver::launch).
+    pub(crate) unsafe fn launch(&self, launch: RawLaunch<'_>) -> Result<()> {
+        let _seen = self.seen();
+        let over_the_link = |accesses: &[Access]| {
+            let of_host = |access: &&Access| {
+                self.run.in_place.iter().any(|data| data.is_on_host() && data.holds(access))
+            };
+            let bytes = |write: bool| {
+                let of_kind = accesses.iter().filter(|access| access.write == write);
+                of_kind.filter(of_host).map(|access| access.bytes as f64).sum()
+            };
+            [bytes(false), bytes(true)]
+        };
+        // SAFETY: the caller's promise; the stream lives as long as the run.
+        self.check(unsafe { self.run.queue().launch(launch, self.stream, self.tag(), over_the_link) })
+    }
+
+    /// The bytes of the buffers that this operation uses, as its plan has it.
+    pub(crate) fn bytes_used(&self) -> usize {
+        let bytes = |access: &AccessPlan| match access.memory {
+            Memory::Buffer(buffer) => self.run.buffers[buffer].bytes(self.chunk.len),
+            Memory::Host(_) => 0,
+        };
+        self.plan().accesses.iter().map(bytes).fold(0, usize::saturating_add)
+    }
+
+    /// Enqueues a function on the CPU, of so many bytes.
+    pub(crate) fn on_host(
+        &self,
+        bytes: usize,
+        enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
+    ) -> Result<()> {
+        let Some(profiler) = self.run.profiler() else { return self.direct(enqueue) };
+        let what = What::new(Engine::Host, bytes);
+        self.check(profiler.time(self.stream, self.tag(), what, || enqueue(self.stream.raw)))
+    }
+
+    pub(crate) fn tag(&self) -> Tag {
+        Tag { pipeline: self.run.id, operation: self.index as u32, chunk: self.chunk.index as u64 }
+    }
+
+    /// An error of this operation, after which nothing more is enqueued.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail<T>(&self, kind: ErrorKind) -> Result<T> {
+        Err(self.refuse(kind))
+    }
+
+    fn refuse(&self, kind: ErrorKind) -> Error {
+        if let Some(error) = self.run.refused() {
+            return error;
+        }
+        if let ErrorKind::Driver(error) = kind {
+            return self.failed(error);
+        }
+        self.run.refuse();
+        Error::new(kind).at(self.place())
+    }
+
+    /// A driver's answer, with this operation's place where the failure is its own.
+    #[inline]
+    pub(crate) fn check(&self, result: DriverResult<()>) -> Result<()> {
+        match result {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn failed(&self, error: DriverError) -> Error {
+        self.run.refuse();
+        if error.tag.is_none() && !error.is_asynchronous() {
+            let chunk = Some(self.chunk.index as u64);
+            Error::from(error).at(place_of(self.run.plan, self.index, chunk))
+        } else {
+            explain(self.run.plan, error)
+        }
+    }
+
+    /// This chunk's part of a host argument: its first byte and its bytes.
+    pub(crate) fn host_range(&self, shape: Shape) -> (usize, usize) {
+        shape.range(self.chunk)
+    }
+
+    /// This chunk's slot of a buffer: its address and the bytes there are.
+    #[inline(always)]
+    fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
+        let shape = &self.run.buffers[buffer];
+        match shape.place {
+            BufferPlace::Shared(_) => self.run.ring.slot(buffer, 0),
+            BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer, self.slot),
+            BufferPlace::SharedInPlace(ptr, _) => Some((ptr, shape.bytes(self.chunk.len))),
+            BufferPlace::InPlace(ptr, all) => {
+                let (start, _) = self.host_range(shape.shape);
+                all.checked_sub(start).map(|room| (ptr.offset(start), room))
+            }
+        }
+    }
+
+    /// The name of the buffer in which this chunk has that address.
+    pub(crate) fn buffer_at(&self, address: DevicePtr) -> Option<&'static str> {
+        let is_at = |buffer: &usize| {
+            self.room(*buffer).is_some_and(|(ptr, room)| ptr <= address && address < ptr.offset(room))
+        };
+        let buffer = (0..self.run.buffers.len()).find(is_at)?;
+        Some(self.run.plan.buffers.get(buffer)?.name)
+    }
+
+    /// This chunk's slot of a buffer: its address and the bytes in use.
+    pub(crate) fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
+        let bytes = self.run.buffers[buffer.index].bytes(self.chunk.len);
+        match self.start(buffer.index, bytes) {
+            Some(ptr) => Ok((ptr, bytes)),
+            None => self.fail(ErrorKind::Skipped),
+        }
+    }
+
+    /// Where this chunk's slot of a buffer begins; `None` if it has less room than that, or the run was refused.
+    #[inline(always)]
+    fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
+        let (ptr, room) = self.room(buffer)?;
+        (bytes <= room && self.run.in_order()).then_some(ptr)
+    }
+
+    /// As [`device_range`](Self::device_range), unless it is of an argument that was borrowed shared.
+    pub(crate) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
+        let (ptr, bytes) = self.device_range(buffer)?;
+        let is_argument = self.run.buffers[buffer.index].is_in_place();
+        if is_argument && !self.owns(&Access { ptr, bytes, write: true, anew: false }) {
+            return self.fail(ErrorKind::Skipped);
+        }
+        Ok((ptr, bytes))
+    }
+
+    /// Both sides of a copy have this many bytes: `Call` has compared their items, this compares the chunk.
+    pub(crate) fn same_size(&self, (ptr, have): (DevicePtr, usize), bytes: usize) -> Result<DevicePtr> {
+        if have == bytes { Ok(ptr) } else { self.fail(ErrorKind::Skipped) }
+    }
+
+    /// Likewise in elements, for a launch. A buffer of another call, whose elements may be of another type, gives none, and
+    /// the launch is refused.
+    pub(crate) fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
+        let shape = &self.run.buffers[buffer.index];
+        let len = shape.len(self.chunk.len);
+        // As `BufferShape::bytes`: the size of an element is compared below.
+        let bytes = len.saturating_mul(size_of::<T>());
+        match self.start(buffer.index, bytes) {
+            Some(ptr) if shape.shape.element == size_of::<T>() && ptr.is_aligned::<T>() => (ptr, len),
+            _ => {
+                self.run.refuse();
+                (DevicePtr(0), 0)
+            }
+        }
+    }
+}
+
+impl LaunchTarget for Operation<'_> {
+    #[inline]
+    fn asks(&self) {
+        self.run.asked.set(true);
+    }
+
+    #[cold]
+    fn refused(&self, _: Caller, _: &'static str, kind: ErrorKind) -> Error {
+        self.refuse(kind)
+    }
+
+    unsafe fn enqueue(
+        &self,
+        _: Caller,
+        function: &Function,
+        arguments: Arguments<'_>,
+        bodies: &dyn Bodies,
+        grid: Grid,
+    ) -> Result<()> {
+        if !self.in_order() {
+            return self.fail(ErrorKind::Skipped);
+        }
+        check_limits(function, grid).or_else(|kind| self.fail(kind))?;
+        if aliases(arguments.accesses) {
+            return self.fail(ErrorKind::Aliased { kernel: function.name });
+        }
+        let is_own = self.device().check_own(function.name, &function.device);
+        is_own.or_else(|kind| self.fail(kind))?;
+        // A view does not know how long its memory lives; the run knows for how long its own does.
+        if !arguments.accesses.iter().all(|access| self.owns(access)) {
+            return self.fail(ErrorKind::Skipped);
+        }
+        self.give_symbols(function, arguments.symbols)?;
+        let body = || bodies.body(grid);
+        let launch = arguments.launch(function, grid, &body);
+        // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the caller's
+        // promise.
+        unsafe { self.launch(launch) }
+    }
+}
+
+impl std::fmt::Debug for Operation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of chunk {}", self.run.plan.operations[self.index].text, self.chunk.index)
+    }
+}

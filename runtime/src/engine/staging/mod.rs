@@ -1,0 +1,356 @@
+//! [`Staging`]: the pinned ring that pageable host data goes through.
+//!
+//! The device never touches pageable memory. A copy from it is a CPU copy into a pinned slot followed by an asynchronous
+//! one from there; a copy to it is an asynchronous one into a pinned slot, and a CPU copy out of it once that has
+//! completed. The CPU copies run on [`Workers`]: what comes in is read ahead as far as there are slots, and what goes out
+//! is copied as soon as it is there. The thread that enqueues sees to both whenever it has to wait.
+
+pub(crate) mod ring;
+pub(crate) mod slot;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::base::error::{Error, ErrorKind, Result, counted};
+use crate::base::events;
+use crate::base::host_copy::{Workers, let_a_moment_pass};
+use crate::device::Device;
+use crate::device::stream::Event;
+use crate::driver::DriverResult;
+use crate::engine::feeds::exchange::Exchange;
+use crate::engine::staging::slot::{Slot, State};
+
+/// The slots of all operations, those that stage.
+#[derive(Default)]
+pub(crate) struct Staging {
+    lanes: Vec<Lane>,
+    /// Those of each lane that the run uses. There may be more.
+    slots: usize,
+    /// The operation, the slot and the chunk of copies on their way to pageable memory, in the order of enqueuing. Some may
+    /// have been seen to already.
+    due: VecDeque<(usize, usize, usize)>,
+    /// Those who copy, once there are slots.
+    workers: Option<&'static Workers>,
+}
+
+/// The slots of one operation.
+#[derive(Default)]
+struct Lane {
+    /// The largest come first.
+    slots: Vec<Slot>,
+    /// How many chunks have arrived in pageable memory.
+    arrived: usize,
+    /// The first chunk that has not been read yet.
+    ahead: usize,
+}
+
+impl Staging {
+    /// Makes room: for each operation `Some(bytes)` of a slot if it stages.
+    ///
+    /// Slots that the run has no use for are kept as long as there is memory: runs of several sizes may take turns, and to
+    /// allocate page-locked memory takes longer than many a run. Nothing is in use.
+    pub(crate) fn reserve(
+        &mut self,
+        device: &Device,
+        slot_bytes: &[Option<usize>],
+        slots: usize,
+        name: impl Fn(usize) -> &'static str,
+    ) -> Result<()> {
+        self.slots = slots;
+        let had = self.held() > 0;
+        match self.grow(device, slot_bytes, &name) {
+            Err(error) if had && matches!(error.kind(), ErrorKind::OutOfPinnedMemory { .. }) => {
+                // What is kept may be all that stands in the way.
+                self.lanes.clear();
+                self.grow(device, slot_bytes, &name)
+            }
+            result => result,
+        }
+    }
+
+    fn grow(
+        &mut self,
+        device: &Device,
+        slot_bytes: &[Option<usize>],
+        name: &impl Fn(usize) -> &'static str,
+    ) -> Result<()> {
+        let (workers, slots) = (device.copy_workers(), self.slots);
+        self.workers = Some(workers);
+        self.lanes.resize_with(slot_bytes.len(), Lane::default);
+        for (operation, (lane, bytes)) in self.lanes.iter_mut().zip(slot_bytes).enumerate() {
+            let Some(bytes) = *bytes else { continue };
+            let have = &mut lane.slots;
+            let enough = have.partition_point(|slot| slot.bytes() >= bytes);
+            // Those that are too small go first, so that the run never takes more than its slots.
+            have.drain(enough.min(slots)..have.len().min(slots));
+            for index in enough..slots {
+                let slot = Slot::new(device, workers, bytes).map_err(|error| -> Error {
+                    if error.is_out_of_memory() {
+                        let what = format!("staging `{}`", name(operation));
+                        let requested = bytes as u64 * slots as u64;
+                        ErrorKind::OutOfPinnedMemory { what, requested }.into()
+                    } else {
+                        error.into()
+                    }
+                })?;
+                events::allocated(name(operation), slot.bytes(), false);
+                have.insert(index, slot);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of page-locked memory that it holds.
+    pub(crate) fn held(&self) -> usize {
+        self.lanes.iter().flat_map(|lane| &lane.slots).map(Slot::bytes).sum()
+    }
+
+    /// Copies something that waits to be copied, if there is anything and too few do.
+    pub(crate) fn help(&self) -> bool {
+        self.workers.is_some_and(Workers::help_if_few)
+    }
+
+    /// What to do while waiting for something else, after which there is more to do.
+    pub(crate) fn help_or_pause(&self) {
+        if !self.help() {
+            let_a_moment_pass();
+        }
+    }
+
+    /// What to do while waiting, when there is nothing else.
+    pub(crate) fn copy_or_pause(&self) {
+        if let Some(workers) = self.workers {
+            workers.help_or_pause();
+        }
+    }
+
+    pub(crate) fn slot(&mut self, operation: usize, slot: usize) -> Option<&mut Slot> {
+        self.lanes.get_mut(operation)?.slots.get_mut(slot)
+    }
+
+    /// How many chunks of an operation have arrived in pageable memory.
+    pub(crate) fn arrived(&self, operation: usize) -> usize {
+        self.lanes.get(operation).map_or(0, |lane| lane.arrived)
+    }
+
+    /// The chunk that an operation reads next, and its slot if that can be filled now: what was in it has been enqueued, and
+    /// the device is done with it.
+    pub(crate) fn ahead(&mut self, operation: usize) -> DriverResult<Option<(usize, &mut Slot)>> {
+        let Some(lane) = self.lanes.get_mut(operation) else { return Ok(None) };
+        let chunk = lane.ahead;
+        let slot = chunk.checked_rem(self.slots).and_then(|slot| lane.slots.get_mut(slot));
+        let Some(slot) = slot else { return Ok(None) };
+        let done = match &slot.state {
+            State::Idle => true,
+            State::InFlight(None) => slot.done.is_complete()?,
+            _ => false,
+        };
+        Ok(done.then_some((chunk, slot)))
+    }
+
+    /// An operation has read everything before this chunk.
+    pub(crate) fn has_read(&mut self, operation: usize, before: usize) {
+        if let Some(lane) = self.lanes.get_mut(operation) {
+            lane.ahead = lane.ahead.max(before);
+        }
+    }
+
+    /// The device's copy to a slot was enqueued.
+    pub(crate) fn is_due(&mut self, operation: usize, slot: usize, chunk: usize) {
+        // What was seen to when its slot was wanted again need not be looked at: there may be any number of chunks.
+        while let Some(&(operation, index, chunk)) = self.due.front()
+            && !self.slot(operation, index).is_some_and(|slot| slot.is_due(chunk))
+        {
+            self.due.pop_front();
+        }
+        self.due.push_back((operation, slot, chunk));
+    }
+
+    /// Copies on their way to pageable memory or to sinks, as far as is known.
+    pub(crate) fn due(&self) -> usize {
+        self.due.len()
+    }
+
+    /// Begins to copy out what has come from the device since, as `is_there` says of a slot; whether there is nothing left to come.
+    pub(crate) fn deliver_due(
+        &mut self,
+        mut is_there: impl FnMut(usize, &Event) -> DriverResult<bool>,
+    ) -> DriverResult<bool> {
+        while let Some(&(operation, index, chunk)) = self.due.front() {
+            if let Some(slot) = self.slot(operation, index)
+                && slot.is_due(chunk)
+            {
+                if !is_there(index, &slot.done)? {
+                    return Ok(false);
+                }
+                // SAFETY: the device is done with its copy into the slot, and `reset` drops the deliveries of runs that
+                // are over.
+                unsafe { slot.deliver() };
+            }
+            self.due.pop_front();
+        }
+        Ok(true)
+    }
+
+    /// Lets the slots of an operation be read from a source or written to a sink.
+    pub(crate) fn connect(&mut self, operation: usize, exchange: &Arc<Exchange>, end: usize) {
+        let Some(lane) = self.lanes.get_mut(operation) else { return };
+        for slot in lane.slots.iter_mut().take(self.slots) {
+            slot.end = Some((Arc::clone(exchange), end));
+            if !slot.is_initialised {
+                // SAFETY: the slot is that long, and nobody else's between runs.
+                unsafe { slot.ptr().write_bytes(0, slot.bytes()) };
+                slot.is_initialised = true;
+            }
+        }
+    }
+
+    /// How many chunks may be under way.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The slot of an operation for a chunk, if a source may fill it now. Everything before the chunk `current` was enqueued.
+    /// `asks`: whether the device is asked how far it is.
+    pub(crate) fn free_to_read(
+        &mut self,
+        operation: usize,
+        chunk: usize,
+        current: usize,
+        asks: bool,
+    ) -> DriverResult<Option<&mut Slot>> {
+        let Some(index) = chunk.checked_rem(self.slots) else { return Ok(None) };
+        let Some(slot) = self.slot(operation, index) else { return Ok(None) };
+        let is_free = match &slot.state {
+            State::Idle => true,
+            State::InFlight(None) if asks => slot.done.is_complete()?,
+            // Which that chunk has left out.
+            State::Reading { chunk } => *chunk < current,
+            _ => false,
+        };
+        Ok(is_free.then_some(slot))
+    }
+
+    /// Gives the first of what comes from the device to whom it is for, once it is there: waits for it by `wait`. Whether
+    /// there was any.
+    pub(crate) fn deliver_first(
+        &mut self,
+        wait: impl FnOnce(usize, &Event) -> DriverResult<()>,
+    ) -> DriverResult<bool> {
+        while let Some((operation, index, chunk)) = self.due.pop_front() {
+            if let Some(slot) = self.slot(operation, index)
+                && slot.is_due(chunk)
+            {
+                wait(index, &slot.done)?;
+                // SAFETY: the device's copy into the slot has been waited for, and `reset` drops the deliveries of runs
+                // that are over.
+                unsafe { slot.deliver() };
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes that a slot has delivered, if it has; whether it is idle now.
+    pub(crate) fn note(&mut self, operation: usize, slot: usize, device: &Device) -> bool {
+        let lane = &mut self.lanes[operation];
+        let slot = &mut lane.slots[slot];
+        match &slot.state {
+            State::Idle => true,
+            State::Filling { task, .. } if task.is_done() => {
+                slot.state = State::Idle;
+                true
+            }
+            State::Delivering { bytes, task, .. } if task.is_done() => {
+                device.driver().host_copied(*bytes);
+                lane.arrived += 1;
+                slot.state = State::Idle;
+                true
+            }
+            State::Reading { chunk } if slot.is_read(*chunk) => {
+                slot.state = State::Idle;
+                true
+            }
+            State::Writing { chunk, bytes } => {
+                let Some((exchange, end)) = &slot.end else { return false };
+                let (is_through, accepted) = exchange.is_through(*end, *chunk);
+                if accepted {
+                    device.driver().host_copied(*bytes);
+                }
+                if is_through {
+                    slot.state = State::Idle;
+                }
+                is_through
+            }
+            _ => false,
+        }
+    }
+
+    /// Waits for everything that threads copy.
+    pub(crate) fn finish(&mut self, device: &Device) {
+        for operation in 0..self.lanes.len() {
+            for slot in 0..self.lanes[operation].slots.len() {
+                if let State::Filling { task, .. } | State::Delivering { task, .. } =
+                    &self.lanes[operation].slots[slot].state
+                {
+                    task.finish();
+                }
+                self.note(operation, slot, device);
+            }
+        }
+    }
+
+    /// Delivers everything that is pending.
+    ///
+    /// # Safety
+    /// The device is done with every slot, and the run that made the deliveries is not over.
+    pub(crate) unsafe fn flush(&mut self, device: &Device) {
+        // Sinks are given chunks in order: they begin at the slot of the oldest.
+        for lane in &mut self.lanes {
+            let pending = |(index, slot): (usize, &Slot)| match slot.state {
+                State::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
+                _ => None,
+            };
+            let oldest = lane.slots.iter().enumerate().filter_map(pending).min();
+            let (before, from) = lane.slots.split_at_mut(oldest.map_or(0, |(_, index)| index));
+            for slot in from.iter_mut().chain(before) {
+                // SAFETY: the caller's promise.
+                unsafe { slot.deliver() };
+            }
+        }
+        self.finish(device);
+    }
+
+    /// Forgets what is pending: the run that wanted it is over. Nothing is being copied any more.
+    pub(crate) fn reset(&mut self) {
+        self.due.clear();
+        for lane in &mut self.lanes {
+            (lane.arrived, lane.ahead) = (0, 0);
+            for slot in &mut lane.slots {
+                (slot.state, slot.end) = (State::Idle, None);
+                // SAFETY: nothing is redirected to.
+                unsafe { slot.core.redirect(None) };
+            }
+        }
+    }
+
+    /// Gives the memory up to the device for good.
+    pub(crate) fn poison(&mut self) {
+        for slot in self.lanes.iter().flat_map(|lane| &lane.slots) {
+            slot.core.poison();
+        }
+    }
+}
+
+impl std::fmt::Debug for Staging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slots: usize = self.lanes.iter().map(|lane| lane.slots.len()).sum();
+        write!(f, "Staging({})", counted(slots, "slot"))
+    }
+}
+
+// SAFETY: the pointers in deliveries are used only inside a run, by the thread that runs it and by workers that it waits
+// for; between runs there are none.
+unsafe impl Send for Staging {}
+// SAFETY: as above; nothing is done through `&Staging`.
+unsafe impl Sync for Staging {}

@@ -1,0 +1,200 @@
+//! [`Slot`]: a piece of page-locked memory that one copy operation goes through, and whose it is.
+
+use std::sync::Arc;
+
+use crate::base::chunk::Chunk;
+use crate::base::host_copy::{Task, Way, Workers};
+use crate::device::Device;
+use crate::device::memory::PinnedCore;
+use crate::device::stream::Event;
+use crate::driver::DriverResult;
+use crate::engine::feeds::exchange::Exchange;
+
+/// A result of this many bytes or more is not worth the caches.
+const LARGE: usize = 1 << 20;
+
+/// One pinned slot of one copy operation.
+pub(crate) struct Slot {
+    pub(crate) core: PinnedCore,
+    /// Those who copy from or to it.
+    workers: &'static Workers,
+    /// Recorded after the device's copy from or to the slot.
+    pub(crate) done: Event,
+    pub(crate) state: State,
+    /// The source that it is read from in this run, or the sink that it is written to, as [`Exchange::ends`] numbers them.
+    pub(crate) end: Option<(Arc<Exchange>, usize)>,
+    /// Whether all of it has been written once.
+    pub(crate) is_initialised: bool,
+}
+
+pub(crate) enum State {
+    Idle,
+    /// A chunk of pageable data is copied in.
+    Filling {
+        chunk: usize,
+        task: Arc<Task>,
+    },
+    /// The device copies from or to it, and then this is to be copied out.
+    InFlight(Option<Delivery>),
+    /// It is copied out.
+    Delivering {
+        chunk: usize,
+        bytes: usize,
+        task: Arc<Task>,
+    },
+    /// It is the source's, until that has filled it with a chunk; then it is to be enqueued.
+    Reading {
+        chunk: usize,
+    },
+    /// It is the sink's, until that has accepted the chunk.
+    Writing {
+        chunk: usize,
+        bytes: usize,
+    },
+}
+
+/// Data on its way to pageable memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Delivery {
+    /// Whose data it is.
+    pub(crate) chunk: usize,
+    pub(crate) to: *mut u8,
+    pub(crate) bytes: usize,
+    /// The device itself copies it there.
+    pub(crate) direct: bool,
+    /// The sink's chunk, where it goes to one.
+    pub(crate) streamed: Option<Chunk>,
+}
+
+impl Slot {
+    pub(crate) fn new(device: &Device, workers: &'static Workers, bytes: usize) -> DriverResult<Self> {
+        let core = PinnedCore::new(device, bytes)?;
+        let done = Event::new(device)?;
+        Ok(Self { core, workers, done, state: State::Idle, end: None, is_initialised: false })
+    }
+
+    pub(crate) fn ptr(&self) -> *mut u8 {
+        self.core.ptr.as_ptr()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.core.bytes()
+    }
+
+    /// Those who copy from or to it.
+    pub(crate) fn workers(&self) -> &'static Workers {
+        self.workers
+    }
+
+    /// Whether data of a chunk before this one is pending.
+    pub(crate) fn owes_before(&self, chunk: usize) -> bool {
+        match &self.state {
+            State::InFlight(Some(delivery)) => delivery.chunk < chunk,
+            State::Delivering { chunk: of, .. } => *of < chunk,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn done(&self) -> &Event {
+        &self.done
+    }
+
+    /// Whether this chunk's data are to be copied out of it, and were not yet.
+    pub(crate) fn is_due(&self, chunk: usize) -> bool {
+        matches!(self.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+    }
+
+    /// Whether the device may be using the slot.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        matches!(self.state, State::InFlight(_))
+    }
+
+    /// Begins to copy a chunk into the slot, which is idle.
+    ///
+    /// # Safety
+    /// `from` is valid for reads of `bytes`, and nothing writes it, until the run has called `Staging::finish`. The slot
+    /// has room, and the device is done with it.
+    pub(crate) unsafe fn fill(&mut self, chunk: usize, from: *const u8, bytes: usize) {
+        // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has drained before it
+        // is over, and before the slot is used anew.
+        let task = unsafe {
+            let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
+            self.workers.start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
+        };
+        self.state = State::Filling { chunk, task };
+    }
+
+    /// What is to be copied to the slot, and out of it again. The device may do both at once.
+    ///
+    /// # Safety
+    /// `to` is valid for writes of `bytes`, and nothing else accesses them until the run has drained. The slot is idle.
+    pub(crate) unsafe fn expect(&mut self, chunk: usize, to: *mut u8, bytes: usize) -> Delivery {
+        // SAFETY: the caller's promise.
+        let direct = unsafe { self.core.redirect(Some((to, bytes))) };
+        Delivery { chunk, to, bytes, direct, streamed: None }
+    }
+
+    /// What is to be copied to the slot, and then written to its sink.
+    pub(crate) fn expect_for_sink(&self, chunk: Chunk, bytes: usize) -> Delivery {
+        let to = std::ptr::null_mut();
+        Delivery { chunk: chunk.index, to, bytes, direct: false, streamed: Some(chunk) }
+    }
+
+    /// The slot is the source's, to be filled with a chunk.
+    pub(crate) fn begin_to_read(&mut self, chunk: usize) -> *mut u8 {
+        self.state = State::Reading { chunk };
+        self.ptr()
+    }
+
+    /// Whether the source has filled the slot with this chunk.
+    pub(crate) fn is_read(&self, chunk: usize) -> bool {
+        let filled = || self.end.as_ref().is_some_and(|(exchange, end)| exchange.has_filled(*end, chunk));
+        matches!(self.state, State::Reading { chunk: of } if of == chunk) && filled()
+    }
+
+    /// Whether this chunk is being copied in or has been.
+    pub(crate) fn has(&self, chunk: usize) -> bool {
+        matches!(self.state, State::Filling { chunk: of, .. } if of == chunk)
+    }
+
+    /// Whether what is being copied in is there.
+    pub(crate) fn is_filled(&self) -> bool {
+        matches!(&self.state, State::Filling { task, .. } if task.is_done())
+    }
+
+    /// The device's copy from or to the slot was enqueued: with `done` recorded after it, or in a graph.
+    pub(crate) fn enqueued(&mut self, delivery: Option<Delivery>) {
+        self.state = State::InFlight(delivery);
+    }
+
+    /// The device is done with the slot: begins to copy out what is in it.
+    ///
+    /// # Safety
+    /// It is, and the run that made the delivery is not over before it has called `Staging::finish`.
+    pub(crate) unsafe fn deliver(&mut self) {
+        let State::InFlight(delivery) = self.state else { return };
+        self.state = match delivery {
+            Some(Delivery { bytes, streamed: Some(chunk), .. }) => {
+                // SAFETY: the device's copy into the slot has completed; it is initialised (`connect`), holds the chunk's
+                // elements and is aligned to 64 bytes. Until the sink has accepted them the slot is `Writing`, and nothing
+                // is enqueued from or to it; `execute` waits for the sink's thread before the run is over.
+                let takes = |(exchange, end): &(Arc<Exchange>, usize)| unsafe {
+                    exchange.offer(*end, chunk, self.core.ptr.as_ptr())
+                };
+                match self.end.as_ref().is_some_and(takes) {
+                    true => State::Writing { chunk: chunk.index, bytes },
+                    false => State::Idle,
+                }
+            }
+            Some(Delivery { chunk, to, bytes, direct, .. }) => {
+                let way = if bytes >= LARGE { Way::PastCache } else { Way::Cached };
+                let left = if direct { 0 } else { bytes };
+                // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
+                // the slot holds at least `bytes`, and the device's copy into it has completed.
+                let task = unsafe { self.workers.start(to, self.ptr(), left, way) };
+                State::Delivering { chunk, bytes, task }
+            }
+            None => State::Idle,
+        };
+    }
+}

@@ -1,0 +1,174 @@
+//! [`Graphs`]: the graphs of a pipeline, kept from run to run.
+
+use crate::base::plan::Priority;
+use crate::device::Device;
+use crate::device::memory::release;
+use crate::device::stream::{Event, Stream};
+use crate::driver::recording::Recording;
+use crate::driver::{DriverResult, RawGraph};
+use crate::engine::targets::graph::recorded::Recorded;
+use crate::engine::targets::graph::repeat::Done;
+
+/// A graph that is destroyed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    device: Device,
+    pub(crate) raw: RawGraph,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        let raw = std::mem::take(&mut self.raw);
+        release(&self.device, move |driver| {
+            // SAFETY: destroyed here only. A graph is dropped when its pipeline has drained: one that is replaced before
+            // that waits in `retired`, and those of a device that does not answer are leaked.
+            let _ = unsafe { driver.destroy_graph(&raw) };
+        });
+    }
+}
+
+/// A graph with what it does.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) graph: Graph,
+    pub(crate) nodes: Recording,
+    /// How often memory had been freed when it was made.
+    frees: u64,
+}
+
+impl Kept {
+    /// Whether all memory that the graph knows is still what it was.
+    pub(crate) fn is_fresh(&mut self, device: &Device) -> bool {
+        // Before the question: what is freed in between is asked for again the next time.
+        let frees = device.driver().frees();
+        if frees == self.frees {
+            return true;
+        }
+        let freed = device.driver().freed_since(self.frees);
+        let fresh = freed.is_some_and(|ranges| !self.nodes.uses_any(&ranges));
+        if fresh {
+            self.frees = frees;
+        }
+        fresh
+    }
+}
+
+/// Where graphs are launched, one after another.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) stream: Stream,
+    /// Recorded after each launch, if a graph is a chunk.
+    pub(crate) done: Event,
+    /// Whether `done` stands for a launch that has not been waited for.
+    pub(crate) in_flight: bool,
+    /// In the order in which a run, or a chunk, launches them.
+    pub(crate) kept: Vec<Option<Box<Kept>>>,
+}
+
+/// What was launched in this place the last time.
+pub(crate) fn before(lanes: &[Lane], lane: usize, position: usize) -> Option<&Recording> {
+    Some(&lanes.get(lane)?.kept.get(position)?.as_ref()?.nodes)
+}
+
+/// The graphs of a pipeline, kept from run to run.
+///
+/// They hold addresses of arguments of runs that are over. No graph is launched before it was given the addresses of the
+/// run that launches it.
+#[derive(Debug, Default)]
+pub(crate) struct Graphs {
+    pub(crate) lanes: Vec<Lane>,
+    /// Replaced in this run, perhaps while they were under way, with the lanes that they were launched on.
+    pub(crate) retired: Vec<(usize, Graph)>,
+    /// Of the run; empty between runs.
+    pub(crate) recorded: Recorded,
+    /// How many the run has launched on its lane so far, or the run before.
+    pub(crate) launched: usize,
+    /// The run before, if it went well and the next one may do the same.
+    pub(crate) done: Option<Done>,
+}
+
+impl Graphs {
+    /// Makes sure that there are so many lanes, and room for the order of so many streams and events.
+    pub(crate) fn reserve(
+        &mut self,
+        device: &Device,
+        lanes: usize,
+        (streams, events): (usize, usize),
+    ) -> DriverResult<()> {
+        self.recorded.reserve(streams, events);
+        while self.lanes.len() < lanes {
+            let (stream, done) = (Stream::new(device, Priority::Default)?, Event::new(device)?);
+            self.lanes.push(Lane { stream, done, in_flight: false, kept: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// The streams that graphs are launched on.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = &Stream> {
+        self.lanes.iter().map(|lane| &lane.stream)
+    }
+
+    /// The device is done with everything that was launched on a lane.
+    pub(crate) fn is_settled(&mut self, lane: usize) {
+        self.retired.retain(|(of, _)| *of != lane);
+    }
+
+    /// The run is over, and its graphs with it.
+    pub(crate) fn rest(&mut self) {
+        self.retired.clear();
+        self.recorded.clear();
+        self.lanes.iter_mut().for_each(|lane| lane.in_flight = false);
+    }
+
+    /// Leaves the graphs to the device.
+    pub(crate) fn leak(self) {
+        let kept = self.lanes.into_iter().flat_map(|lane| lane.kept).flatten().map(|kept| kept.graph);
+        kept.chain(self.retired.into_iter().map(|(_, graph)| graph)).for_each(std::mem::forget);
+    }
+}
+
+/// A graph that does what was recorded: the one that was kept, changed where it has to be, or a new one.
+///
+/// # Safety
+/// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
+pub(crate) unsafe fn prepared(
+    device: &Device,
+    kept: Option<Box<Kept>>,
+    recorded: &mut Recorded,
+    mut retire: impl FnMut(Graph),
+) -> DriverResult<Box<Kept>> {
+    if let Some(mut kept) = kept {
+        let is_fresh = kept.is_fresh(device);
+        if is_fresh && recorded.is_all_of(&kept.nodes) {
+            return Ok(kept);
+        }
+        recorded.differ(Some(&kept.nodes));
+        let nodes = recorded.nodes();
+        if is_fresh && let Some(changed) = nodes.changes(&kept.nodes) {
+            let replaced = |mut kept: Box<Kept>, nodes: &mut Recording| {
+                std::mem::swap(&mut kept.nodes, nodes);
+                kept
+            };
+            if changed.is_empty() {
+                return Ok(replaced(kept, nodes));
+            }
+            if nodes.can_replace(&kept.nodes, &changed) {
+                // SAFETY: the caller's promise; the topology is the same.
+                match unsafe { device.driver().update_graph(&kept.graph.raw, nodes, &changed) } {
+                    Ok(true) => return Ok(replaced(kept, nodes)),
+                    Ok(false) => {}
+                    Err(error) => {
+                        retire(kept.graph);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        retire(kept.graph);
+    }
+    let frees = device.driver().frees();
+    // SAFETY: the caller's promise.
+    let raw = unsafe { device.driver().build_graph(recorded.nodes())? };
+    let nodes = std::mem::take(recorded.nodes());
+    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes, frees }))
+}

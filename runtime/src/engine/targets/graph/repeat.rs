@@ -1,0 +1,167 @@
+//! Runs like the one before, in graph mode: what that one launched is launched again, and nothing is recorded.
+//!
+//! What a run enqueues follows from its parameters, its arguments and how it is cut. Where the generated code says that this
+//! is all (no function of the user's is asked), they are all that has to be compared. Whatever it says, what is launched
+//! again accesses only what it did the last time: arguments that are compared, and a ring of which nothing was freed.
+
+use std::any::{Any, TypeId};
+
+use crate::base::chunk::Chunk;
+use crate::base::kernel::blocks;
+use crate::base::plan::{OperationKind, Plan};
+use crate::device::Device;
+use crate::device::memory::NO_OPERATION;
+use crate::driver::{DevicePtr, DriverResult};
+use crate::engine::arguments::in_place::InPlace;
+use crate::engine::arguments::shape::{BufferShape, Shape};
+use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::targets::graph::kept::{Graphs, Kept};
+use crate::engine::totals::Totals;
+
+/// A parameter or a constant as a word; `None` unless it is a number, or like one. Of another type its operators and methods
+/// are the user's, who may have called that type `f32`.
+#[inline]
+pub fn word<T: Any>(value: &T) -> Option<u64> {
+    let value: &dyn Any = value;
+    macro_rules! words {
+        ($($ty:ty),*) => {
+            $(if let Some(&number) = value.downcast_ref::<$ty>() {
+                return Some(bits(number));
+            })*
+        };
+    }
+    words!(f32, f64, u8, u16, u32, u64, usize, i8, i16, i32, i64, isize, bool, char);
+    None
+}
+
+fn bits<T: bytemuck::NoUninit>(value: T) -> u64 {
+    const { assert!(size_of::<T>() <= size_of::<u64>(), "a parameter is a number") };
+    let mut word = [0; size_of::<u64>()];
+    word[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+    u64::from_ne_bytes(word)
+}
+
+/// A word if what a program calls `blocks` is [`blocks`]; `None` where the name is the user's. How it is called says with which
+/// types, where that one is generic.
+#[inline]
+pub fn is_blocks<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Option<u64> {
+    // Each function has a type of its own.
+    (TypeId::of::<F>() == blocks.type_id()).then_some(0)
+}
+
+impl Call<'_, '_> {
+    /// Says that what the run enqueues follows from these words, parameters among them, and from its arguments alone; if all
+    /// of them are there.
+    #[inline]
+    pub fn repeats<const N: usize>(&mut self, words: [Option<u64>; N]) {
+        self.repeats = words.iter().all(Option::is_some);
+        self.words.extend(words.into_iter().flatten());
+    }
+}
+
+/// What a run is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'g> {
+    pub(crate) words: &'g [u64],
+    pub(crate) cut: Cut,
+    pub(crate) hosts: &'g [HostSource<'g>],
+    pub(crate) host_shapes: &'g [Shape],
+    pub(crate) buffers: &'g [BufferShape],
+    pub(crate) in_place: &'g [InPlace],
+}
+
+/// Where an argument is, its length, and whether the run may write it.
+type Argument = (DevicePtr, usize, bool);
+
+impl Given<'_> {
+    fn arguments(&self) -> impl Iterator<Item = Argument> {
+        let host = |host: &HostSource<'_>| match &host.memory {
+            HostMemory::Pinned(range) => (range.device_ptr(), host.len, host.writable),
+            // There was none.
+            HostMemory::Pageable(_) | HostMemory::Streamed => (DevicePtr(0), usize::MAX, host.writable),
+        };
+        let in_place = |data: &InPlace| (data.ptr(), data.len, data.writable);
+        self.hosts.iter().map(host).chain(self.in_place.iter().map(in_place))
+    }
+}
+
+/// What the run before was given, and did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    words: Vec<u64>,
+    cut: Cut,
+    arguments: Vec<Argument>,
+    totals: Totals,
+    /// It has launched so many graphs, on the first lane.
+    graphs: usize,
+}
+
+impl Done {
+    /// Shapes follow from the parameters. There are as many arguments as the plan has, each time.
+    fn is(&self, given: &Given<'_>) -> bool {
+        self.words == given.words
+            && self.cut == given.cut
+            && self.arguments.iter().zip(given.arguments()).all(|(done, given)| *done == given)
+    }
+}
+
+impl Graphs {
+    /// The run that has just gone well was given this.
+    pub(crate) fn has_done(&mut self, given: &Given<'_>, totals: &Totals) {
+        self.done = Some(Done {
+            words: given.words.to_vec(),
+            cut: given.cut,
+            arguments: given.arguments().collect(),
+            totals: totals.clone(),
+            graphs: self.launched,
+        });
+    }
+
+    /// Launches what the run before has launched, if that was given the same, and says what that has done.
+    ///
+    /// # Safety
+    /// As [`Recorder::launch`](crate::engine::targets::graph::recorder::Recorder::launch).
+    pub(crate) unsafe fn repeat(
+        &mut self,
+        device: &Device,
+        plan: &Plan,
+        given: &Given<'_>,
+    ) -> Option<(DriverResult<()>, Totals)> {
+        let done = self.done.as_ref().filter(|done| done.is(given))?;
+        let lane = self.lanes.first_mut()?;
+        let kept = lane.kept.get_mut(..done.graphs)?;
+        if !kept.iter_mut().all(|kept| kept.as_mut().is_some_and(|kept| kept.is_fresh(device))) {
+            return None;
+        }
+        let totals = done.totals.clone();
+        for position in 0..kept.len() {
+            let Some(Kept { graph, nodes, .. }) = kept[position].as_deref() else { continue };
+            // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
+            // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
+            let launched = unsafe {
+                device.driver().launch_graph(&graph.raw, nodes, Vec::new(), lane.stream.raw, NO_OPERATION)
+            };
+            if let Err(error) = launched {
+                self.retired.extend(kept[position].take().map(|kept| (0, kept.graph)));
+                self.done = None;
+                return Some((Err(error), downloads(plan, &kept[..position])));
+            }
+        }
+        Some((Ok(()), totals))
+    }
+}
+
+/// What these graphs bring to the host.
+fn downloads(plan: &Plan, graphs: &[Option<Box<Kept>>]) -> Totals {
+    let tags = graphs.iter().flatten().flat_map(|kept| kept.nodes.tags());
+    let is_download = |&operation: &usize| {
+        let known = plan.operations.get(operation);
+        known.is_some_and(|known| matches!(known.kind, OperationKind::Download { .. }))
+    };
+    let mut totals = Totals::default();
+    let operations = tags.map(|tag| tag.operation as usize).filter(is_download);
+    operations.for_each(|operation| totals.downloaded(operation));
+    totals
+}

@@ -1,0 +1,448 @@
+//! [`Model`]: works out when each operation of a run would begin and end, with no run.
+//!
+//! The loop that enqueues a run's chunks enqueues into this. What comes of it is simulated with the device's calibration, by
+//! the simulated device's own clockwork, but nothing is copied and no kernel runs.
+
+mod graphs;
+
+use crate::backends::sim::forecast::{Demand, Done, Forecast};
+use crate::base::plan::{OperationKind, Plan};
+use crate::device::Device;
+use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::engine::streams::Streams;
+use crate::engine::targets::graph::recorder::Cover;
+use crate::engine::targets::model::graphs::{Graphs, Step};
+use crate::engine::targets::pace::Pace;
+use crate::engine::targets::queue::What;
+use crate::observe::timeline::Engine;
+
+/// A run that is worked out.
+pub(crate) struct Model {
+    forecast: Forecast,
+    plan: &'static Plan,
+    /// The pipeline's, by number.
+    streams: Vec<RawStream>,
+    /// Likewise.
+    priorities: Vec<i32>,
+    events: Vec<RawEvent>,
+    /// What was enqueued, in order.
+    enqueued: Vec<Enqueued>,
+    /// For each operation that stages, its slots.
+    lanes: Vec<Option<Lane>>,
+    /// Whether threads copy what is staged while the host enqueues; else the host does it.
+    threads: bool,
+    /// What enqueuing a copy costs the host, a launch, and recording an event or waiting for one.
+    costs: [Nanos; 3],
+    /// In graph mode.
+    graphs: Option<Graphs>,
+    /// What kernels and functions have shown in a profile, by operation.
+    paces: Vec<Option<Pace>>,
+    /// Whether some kernel has shown nothing, so that its bytes had to do.
+    by_bytes: bool,
+    slots: usize,
+}
+
+struct Enqueued {
+    work: u64,
+    tag: Tag,
+    stream: usize,
+    what: What,
+}
+
+/// The staging slots of an operation.
+struct Lane {
+    /// What the threads copy, in order.
+    copies: RawStream,
+    slots: Vec<Staged>,
+}
+
+struct Staged {
+    /// The device is done with the slot.
+    done: RawEvent,
+    /// The threads are.
+    copied: RawEvent,
+    /// To be copied out of it yet, by the host.
+    owes: f64,
+    /// Whether the device may be using it, in graph mode.
+    in_flight: bool,
+}
+
+impl Model {
+    /// `slots`: those of the run. `cover`: what its graphs cover, if it has graphs.
+    pub(crate) fn new(
+        device: &Device,
+        plan: &'static Plan,
+        streams: &Streams,
+        slots: usize,
+        cover: Option<Cover>,
+        paces: &[Option<Pace>],
+    ) -> Self {
+        let mut forecast = Forecast::new(device.calibration());
+        let mut raw = vec![RawStream(0); streams.all().len()];
+        let mut priorities = vec![0; raw.len()];
+        for (index, stream) in plan.streams.iter().enumerate() {
+            let priority = stream.priority.level(device.driver().info().priorities);
+            for slot in 0..if stream.per_slot { streams.slots() } else { 1 } {
+                let number = streams.number(index, slot);
+                (raw[number], priorities[number]) = (forecast.stream(priority), priority);
+            }
+        }
+        let events = streams.events().iter().map(|_| forecast.event()).collect();
+        Self {
+            costs: forecast.costs(),
+            graphs: cover.map(|cover| Graphs::new(cover, &forecast, slots.max(1))),
+            forecast,
+            plan,
+            streams: raw,
+            priorities,
+            events,
+            enqueued: Vec::new(),
+            lanes: plan.operations.iter().map(|_| None).collect(),
+            threads: cover.is_none() && device.driver().polls(),
+            paces: paces.to_vec(),
+            by_bytes: false,
+            slots: slots.max(1),
+        }
+    }
+
+    /// Whether it is of a run in graph mode.
+    pub(crate) fn is_graph(&self) -> bool {
+        self.graphs.is_some()
+    }
+
+    /// Another chunk begins than the one before: what a graph ends before is launched.
+    pub(crate) fn begin_chunk(&mut self, chunk: usize) -> DriverResult<()> {
+        if self.graphs.as_ref().is_some_and(Graphs::is_full) {
+            self.launch()?;
+        }
+        self.graphs.iter_mut().for_each(|graphs| graphs.begin(chunk));
+        Ok(())
+    }
+
+    /// In graph mode, launches what was recorded.
+    pub(crate) fn launch(&mut self) -> DriverResult<()> {
+        let Some(graphs) = &mut self.graphs else { return Ok(()) };
+        let steps = graphs.launch(&mut self.forecast);
+        // What it costs was for the whole of it.
+        self.enqueue_together(steps, [0.0; 3])
+    }
+
+    /// Enqueues steps that come after everything launched in their lane before. `costs`: of each.
+    fn enqueue_together(&mut self, steps: Vec<Step>, costs: [Nanos; 3]) -> DriverResult<()> {
+        let Self { forecast, graphs: Some(graphs), enqueued, events, priorities, .. } = self else {
+            return Ok(());
+        };
+        let (mut begun, mut recorded) = (Vec::new(), vec![false; events.len()]);
+        let mut last = None;
+        for step in steps {
+            match step {
+                Step::Record { event, stream } => {
+                    let tag = crate::device::memory::NO_OPERATION;
+                    let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
+                    forecast.record(events[event], raw, tag, 0.0)?;
+                    recorded[event] = true;
+                }
+                // What is of another graph is ordered by the launches.
+                Step::Wait { event, .. } if !recorded[event] => {}
+                Step::Wait { event, stream } => {
+                    let tag = crate::device::memory::NO_OPERATION;
+                    let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
+                    forecast.wait(raw, events[event], tag, 0.0)?;
+                }
+                Step::Work { stream, tag, what, demand } => {
+                    let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
+                    let cost = costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
+                    let work = forecast.enqueue(raw, tag, demand, cost)?;
+                    enqueued.push(Enqueued { work, tag, stream, what });
+                    last = Some(tag);
+                }
+            }
+        }
+        match last {
+            Some(tag) => graphs.launched(forecast, &begun, tag),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn record(&mut self, event: usize, stream: usize, tag: Tag) -> DriverResult<()> {
+        if let Some(graphs) = &mut self.graphs {
+            graphs.push(Step::Record { event, stream });
+            return Ok(());
+        }
+        self.forecast.record(self.events[event], self.streams[stream], tag, self.costs[2])
+    }
+
+    pub(crate) fn wait(&mut self, stream: usize, event: usize, tag: Tag) -> DriverResult<()> {
+        if let Some(graphs) = &mut self.graphs {
+            graphs.push(Step::Wait { event, stream });
+            return Ok(());
+        }
+        self.forecast.wait(self.streams[stream], self.events[event], tag, self.costs[2])
+    }
+
+    /// A copy to the device, to the host, or on the device.
+    pub(crate) fn copy(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
+        let bytes = what.bytes as f64;
+        if bytes == 0.0 {
+            return Ok(());
+        }
+        let demand = match what.engine {
+            Engine::ToDevice => Demand::ToDevice(bytes),
+            Engine::ToHost => Demand::ToHost(bytes),
+            Engine::Compute | Engine::Host => Demand::OnDevice(bytes),
+        };
+        self.work(stream, tag, what, demand)
+    }
+
+    /// A launch, or a fill.
+    pub(crate) fn kernel(
+        &mut self,
+        stream: usize,
+        tag: Tag,
+        what: What,
+        over_the_link: [f64; 2],
+    ) -> DriverResult<()> {
+        let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        let operation = self.plan.operations.get(tag.operation as usize);
+        self.by_bytes |= time.is_none() && operation.is_some_and(|operation| has_a_pace(operation.kind));
+        let blocks = Some(what.blocks).filter(|&blocks| blocks > 0);
+        self.work(stream, tag, what, Demand::Kernel { bytes: what.bytes as f64, over_the_link, time, blocks })
+    }
+
+    /// Whether some kernel's time was taken from its bytes.
+    pub(crate) fn goes_by_bytes(&self) -> bool {
+        self.by_bytes
+    }
+
+    /// A function on the CPU.
+    pub(crate) fn host(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
+        let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        self.work(stream, tag, what, Demand::Host(what.bytes as f64, time))
+    }
+
+    /// A callback.
+    pub(crate) fn signal(&mut self, stream: usize, tag: Tag) -> DriverResult<()> {
+        self.work(stream, tag, What::new(Engine::Host, 0), Demand::Signal)
+    }
+
+    fn is_direct(&self, tag: Tag) -> bool {
+        self.plan.operations.get(tag.operation as usize).is_some_and(|operation| operation.kind.is_direct())
+    }
+
+    fn pace(&self, tag: Tag) -> Option<Pace> {
+        *self.paces.get(tag.operation as usize)?
+    }
+
+    fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand) -> DriverResult<()> {
+        let step = Step::Work { stream, tag, what, demand };
+        if self.is_graph() && self.is_direct(tag) {
+            // What no graph can hold goes between graphs.
+            self.launch()?;
+            return self.enqueue_together(vec![step], self.costs);
+        }
+        if let Some(graphs) = &mut self.graphs {
+            graphs.push(step);
+            return Ok(());
+        }
+        let cost = self.costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
+        let work = self.forecast.enqueue(self.streams[stream], tag, demand, cost)?;
+        self.enqueued.push(Enqueued { work, tag, stream, what });
+        Ok(())
+    }
+
+    /// A copy through a staging slot, the one for this ring slot.
+    pub(crate) fn staged(&mut self, stream: usize, tag: Tag, what: What, slot: usize) -> DriverResult<()> {
+        let bytes = what.bytes as f64;
+        let (raw, [_, _, event_cost]) = (self.streams[stream], self.costs);
+        let lane = tag.operation as usize;
+        let Staged { done, copied, .. } = *self.slot(lane, slot);
+        let reads = what.engine == Engine::ToDevice;
+        if !self.threads {
+            // The host copies, and is busy with it.
+            let in_flight = std::mem::replace(&mut self.slot(lane, slot).in_flight, true);
+            match &self.graphs {
+                Some(graphs) if in_flight => graphs.settle(&mut self.forecast)?,
+                Some(_) => {}
+                None => self.forecast.host_waits(done)?,
+            }
+            let owed = std::mem::replace(&mut self.slot(lane, slot).owes, if reads { 0.0 } else { bytes });
+            self.forecast.host_copies(owed + if reads { bytes } else { 0.0 });
+            self.copy(stream, tag, what)?;
+            return match &self.graphs {
+                Some(_) => Ok(()),
+                None => self.forecast.record(done, raw, tag, event_cost),
+            };
+        }
+        let copies = self.lane(lane).copies;
+        if reads {
+            // They read ahead as far as the device is done with the slots.
+            self.forecast.wait(copies, done, tag, 0.0)?;
+            self.forecast.enqueue(copies, tag, Demand::Staging(bytes), 0.0)?;
+            self.forecast.record(copied, copies, tag, 0.0)?;
+            self.forecast.wait(raw, copied, tag, 0.0)?;
+            self.copy(stream, tag, what)?;
+            self.forecast.record(done, raw, tag, event_cost)
+        } else {
+            self.forecast.wait(raw, copied, tag, 0.0)?;
+            self.copy(stream, tag, what)?;
+            self.forecast.record(done, raw, tag, event_cost)?;
+            self.forecast.wait(copies, done, tag, 0.0)?;
+            self.forecast.enqueue(copies, tag, Demand::Staging(bytes), 0.0)?;
+            self.forecast.record(copied, copies, tag, 0.0)
+        }
+    }
+
+    fn lane(&mut self, operation: usize) -> &mut Lane {
+        let Self { forecast, lanes, slots, .. } = self;
+        lanes[operation].get_or_insert_with(|| {
+            let staged =
+                |_| Staged { done: forecast.event(), copied: forecast.event(), owes: 0.0, in_flight: false };
+            let slots = (0..*slots).map(staged).collect();
+            Lane { slots, copies: forecast.stream(0) }
+        })
+    }
+
+    fn slot(&mut self, operation: usize, slot: usize) -> &mut Staged {
+        &mut self.lane(operation).slots[slot]
+    }
+
+    /// Copies what the run shares, with nothing else under way. `staged`: in pieces that the host copies.
+    pub(crate) fn share(&mut self, bytes: u64, to_device: bool, staged: bool) {
+        let what = What::new(if to_device { Engine::ToDevice } else { Engine::ToHost }, bytes as usize);
+        let bytes = bytes as f64;
+        let demand = if to_device { Demand::ToDevice(bytes) } else { Demand::ToHost(bytes) };
+        let Some(&stream) = self.streams.first().filter(|_| what.bytes > 0) else { return };
+        if staged {
+            self.forecast.host_copies(bytes);
+        }
+        // It is no operation of the plan's, and not shown. Nothing can go wrong with it.
+        let _ = self.forecast.enqueue(stream, crate::device::memory::NO_OPERATION, demand, self.costs[0]);
+        self.forecast.drain();
+    }
+
+    /// Fills what the run shares, with nothing else under way.
+    pub(crate) fn fill(&mut self, bytes: u64) {
+        let Some(&stream) = self.streams.first().filter(|_| bytes > 0) else { return };
+        let demand =
+            Demand::Kernel { bytes: bytes as f64, over_the_link: [0.0; 2], time: None, blocks: None };
+        // As in `share`.
+        let _ = self.forecast.enqueue(stream, crate::device::memory::NO_OPERATION, demand, self.costs[1]);
+        self.forecast.drain();
+    }
+
+    /// The host's clock, in nanoseconds.
+    pub(crate) fn clock(&self) -> Nanos {
+        self.forecast.clock()
+    }
+
+    /// Everything is enqueued: what is done until all of it has arrived.
+    pub(crate) fn drain(&mut self) {
+        self.forecast.drain();
+        let owed = self.lanes.iter().flatten().flat_map(|lane| &lane.slots).map(|slot| slot.owes);
+        let owed = owed.sum();
+        self.forecast.host_copies(owed);
+    }
+
+    /// Each operation with its times, in the order in which they were enqueued.
+    pub(crate) fn finish(mut self) -> Vec<crate::engine::targets::timed::Timed> {
+        let mut done = self.forecast.take_done();
+        done.sort_by_key(|done| done.work);
+        let mut done = done.into_iter().peekable();
+        let mut timed = Vec::with_capacity(self.enqueued.len());
+        for Enqueued { work, tag, stream, what } in self.enqueued {
+            // Others are the threads' copies.
+            while done.next_if(|done| done.work < work).is_some() {}
+            if let Some(Done { enqueued, start, end, .. }) = done.next_if(|done| done.work == work) {
+                timed.push(crate::engine::targets::timed::Timed {
+                    what,
+                    stream,
+                    tag,
+                    part: 0,
+                    enqueued,
+                    start,
+                    end,
+                    estimated: false,
+                });
+            }
+        }
+        timed
+    }
+}
+
+/// Whether an operation's time follows from nothing but a profile: a kernel's, a routine's, a function's.
+pub(crate) fn has_a_pace(kind: OperationKind) -> bool {
+    matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::plan::{BufferKind, BufferPlan, HostPlan, OperationPlan, Priority, StreamPlan};
+    use crate::engine::purpose::Purpose;
+    use crate::engine::{Build, ChunkSize, Options, Pipeline, Settings};
+    use crate::{Result, Spec};
+
+    static PLAN: Plan = Plan {
+        pipeline: "P",
+        file: "predict.rs",
+        line: 1,
+        column: 1,
+        streams: &[StreamPlan {
+            name: "s",
+            priority: Priority::Default,
+            per_slot: false,
+            null: false,
+            placed: false,
+        }],
+        stages: &["load"],
+        hosts: &[HostPlan { name: "x", reads: true, writes: false, line: 1, column: 1 }],
+        buffers: &[BufferPlan { name: "dx", kind: BufferKind::Ring, line: 1, column: 1 }],
+        operations: &[OperationPlan {
+            stage: 0,
+            stream: 0,
+            text: "copy x -> dx",
+            kind: OperationKind::Upload { host: 0, buffer: 0 },
+            conditional: false,
+            repeat: None,
+            accesses: &[],
+            line: 1,
+            column: 1,
+        }],
+        events: &[],
+        waits: &[],
+    };
+
+    struct Raw(Pipeline);
+
+    impl Build for Raw {
+        fn build(settings: Settings<'_>) -> Result<Self> {
+            Pipeline::new(settings, &PLAN, 2).map(Self)
+        }
+    }
+
+    fn predict(pipeline: &mut Pipeline, fails: bool) -> Result<crate::Timeline> {
+        let x = [1.0_f32; 8];
+        let mut call = pipeline.call(Purpose::Predict);
+        let (x, dx) = (call.input::<f32>(1, &x)?, call.device::<f32>(1)?);
+        call.run(ChunkSize::Items(4), |run| {
+            let [stream] = run.streams();
+            for c in run.chunks().take(if fails { 1 } else { usize::MAX }) {
+                run.on(stream, 0, c).upload(x, dx)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether it can be worked out or not, a prediction gives back the room that it took.
+    #[test]
+    fn what_a_call_takes_is_kept_for_the_next_one() {
+        let device = Device::simulated(Spec::default());
+        let Raw(mut pipeline) = Options::<Raw>::new(&device).build().unwrap();
+        for fails in [false, true] {
+            assert_eq!(predict(&mut pipeline, fails).is_err(), fails);
+            let room = std::mem::take(&mut pipeline.room);
+            assert!(room.buffers.capacity() > 0 && room.host_shapes.capacity() > 0);
+            assert!(room.buffers.is_empty() && room.host_shapes.is_empty());
+        }
+    }
+}

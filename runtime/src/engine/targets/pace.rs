@@ -1,0 +1,79 @@
+//! [`Pace`]: how long an operation takes, as a profile has shown.
+
+use std::time::Duration;
+
+use crate::base::plan::Plan;
+use crate::driver::Nanos;
+use crate::engine::targets::model::has_a_pace;
+use crate::engine::targets::timed::Timed;
+use crate::observe::timeline::Engine;
+
+/// What is shorter is mostly the time until a kernel begins and an event is seen: nothing is learnt of it.
+const SHORTEST: Nanos = 20e3;
+
+/// How long an operation takes for how many bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pace {
+    time: Nanos,
+    /// 0 if its time does not depend on them.
+    bytes: f64,
+}
+
+impl Pace {
+    /// How long it takes for so many bytes.
+    pub(crate) fn time(self, bytes: u64) -> Duration {
+        let share = if self.bytes > 0.0 { bytes as f64 / self.bytes } else { 1.0 };
+        Duration::try_from_secs_f64(self.time * share / 1e9).unwrap_or_default()
+    }
+}
+
+/// What a profile has shown of each of the plan's operations, where only a profile can tell.
+///
+/// Kernels that were at work at the same time have shared the device: each is taken to have had an equal part of it.
+pub(crate) fn paces(plan: &Plan, timed: &[Timed]) -> Vec<Option<Pace>> {
+    let alone = alone(timed);
+    let mut sums = vec![(0.0, 0.0, 0_usize); plan.operations.len()];
+    for (timed, time) in timed.iter().zip(alone).filter(|(timed, _)| !timed.estimated) {
+        if let Some((total, bytes, count)) = sums.get_mut(timed.tag.operation as usize) {
+            *total += time;
+            *bytes += timed.what.bytes as f64;
+            *count += 1;
+        }
+    }
+    let pace = |(operation, (time, bytes, count)): (usize, (f64, f64, usize))| {
+        let known = count > 0 && has_a_pace(plan.operations[operation].kind);
+        let pace = known.then(|| Pace { time: time / count as f64, bytes: bytes / count as f64 });
+        pace.filter(|pace| pace.time >= SHORTEST)
+    };
+    sums.into_iter().enumerate().map(pace).collect()
+}
+
+/// How long each would have taken alone.
+fn alone(timed: &[Timed]) -> Vec<Nanos> {
+    let mut times: Vec<Nanos> = timed.iter().map(|timed| timed.end - timed.start).collect();
+    // When kernels begin and end, in order of time; of the same moment, ends first.
+    let is_kernel = |timed: &&Timed| timed.what.engine == Engine::Compute;
+    let mut moments: Vec<(Nanos, bool, usize)> = Vec::new();
+    for (index, kernel) in timed.iter().enumerate().filter(|(_, timed)| is_kernel(timed)) {
+        if kernel.end <= kernel.start {
+            continue;
+        }
+        times[index] = 0.0;
+        moments.extend([(kernel.start, true, index), (kernel.end, false, index)]);
+    }
+    moments.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut running: Vec<usize> = Vec::new();
+    let mut last = 0.0;
+    for (at, begins, index) in moments {
+        for &kernel in &running {
+            times[kernel] += (at - last) / running.len() as f64;
+        }
+        last = at;
+        if begins {
+            running.push(index);
+        } else {
+            running.retain(|&kernel| kernel != index);
+        }
+    }
+    times
+}

@@ -1,0 +1,178 @@
+//! [`Enqueued`]: what a profile has seen enqueued, and not yet looked at.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use crate::device::stream::Event;
+use crate::driver::{Nanos, Tag};
+use crate::engine::targets::queue::What;
+use crate::engine::targets::timed::Timed;
+use crate::engine::targets::timed::stamp::{Noted, Stamp};
+use crate::observe::timeline::Engine;
+
+#[derive(Default)]
+pub(crate) struct Enqueued {
+    pub(crate) pool: Vec<Event>,
+    /// What was enqueued and not yet looked at, oldest first.
+    pub(crate) pending: VecDeque<Pending>,
+    /// How many were looked at.
+    pub(crate) read: usize,
+    pub(crate) timed: Vec<Timed>,
+    /// What was enqueued and is not timed, with what tells when it ended where something does.
+    pub(crate) untimed: Vec<(Untimed, Option<Rc<Stamp>>)>,
+    /// By stream.
+    pub(crate) lanes: Vec<Lane>,
+    /// Of the plan's events, by number, the latest record.
+    pub(crate) events: Vec<Option<Recorded>>,
+    /// By observer that is shared, what it noted last.
+    pub(crate) latest: Vec<Option<Noted>>,
+    /// By group of copies, when the last one ended of those that were looked at.
+    pub(crate) ends: Vec<Nanos>,
+    /// Of the plan's operations, those that were enqueued.
+    pub(crate) seen: Vec<Option<Seen>>,
+}
+
+/// Of one of the plan's operations the chunk in which it was enqueued first, the one in which it was last, and how often in that.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) parts: usize,
+}
+
+/// A record of one of the plan's events.
+#[derive(Clone)]
+pub(crate) enum Recorded {
+    /// It is known when that was, or will be.
+    Timed(Rc<Stamp>),
+    Untimed,
+}
+
+/// What is known of a stream.
+#[derive(Default, Clone)]
+pub(crate) struct Lane {
+    /// The number of its last operation, as long as nothing tells when it ends.
+    pub(crate) open: Option<usize>,
+    /// If that is not timed, its place among those, likewise.
+    pub(crate) untimed: Option<usize>,
+    /// When a routine began to enqueue, which of its operation's parts that is, and whether it is timed.
+    pub(crate) begun: Nanos,
+    pub(crate) part: usize,
+    pub(crate) is_timed: bool,
+    /// What the next operation comes after.
+    pub(crate) after: Vec<Rc<Stamp>>,
+}
+
+pub(crate) struct Pending {
+    pub(crate) operation: Untimed,
+    pub(crate) after: Vec<Rc<Stamp>>,
+    pub(crate) end: Option<Rc<Stamp>>,
+}
+
+/// One operation that was not timed, or not yet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untimed {
+    pub(crate) what: What,
+    pub(crate) stream: usize,
+    pub(crate) tag: Tag,
+    pub(crate) part: usize,
+    /// When the host began to enqueue it, and had.
+    pub(crate) begun: Nanos,
+    pub(crate) enqueued: Nanos,
+}
+
+impl Enqueued {
+    pub(crate) fn lane(&mut self, stream: usize) -> &mut Lane {
+        if self.lanes.len() <= stream {
+            self.lanes.resize(stream + 1, Lane::default());
+        }
+        &mut self.lanes[stream]
+    }
+
+    /// Whether one of the plan's operations was not enqueued in a chunk before.
+    pub(crate) fn is_new(&self, tag: Tag) -> bool {
+        let seen = self.seen.get(tag.operation as usize).copied().flatten();
+        seen.is_none_or(|seen| seen.first == tag.chunk)
+    }
+
+    /// Which of its parts in its chunk is enqueued now.
+    pub(crate) fn part(&mut self, tag: Tag) -> usize {
+        let operation = tag.operation as usize;
+        if self.seen.len() <= operation {
+            self.seen.resize(operation + 1, None);
+        }
+        let new = Seen { first: tag.chunk, last: tag.chunk, parts: 0 };
+        let seen = self.seen[operation].get_or_insert(new);
+        if seen.last != tag.chunk {
+            (seen.last, seen.parts) = (tag.chunk, 0);
+        }
+        seen.parts += 1;
+        seen.parts - 1
+    }
+
+    /// Something was enqueued, which is timed or not.
+    pub(crate) fn add(&mut self, new: Untimed, is_timed: bool) {
+        let (number, passed) = (self.read + self.pending.len(), self.untimed.len());
+        let lane = self.lane(new.stream);
+        let after = std::mem::take(&mut lane.after);
+        if is_timed {
+            lane.open = Some(number);
+            self.pending.push_back(Pending { operation: new, after, end: None });
+        } else {
+            lane.untimed = Some(passed);
+            self.untimed.push((new, None));
+        }
+    }
+
+    pub(crate) fn record(&mut self, event: usize, recorded: Recorded) {
+        if self.events.len() <= event {
+            self.events.resize(event + 1, None);
+        }
+        self.events[event] = Some(recorded);
+    }
+
+    /// What carries out what was enqueued on a stream last, as long as nothing tells when it ends; of what is not timed only if it is
+    /// to be told.
+    pub(crate) fn last_engine(&mut self, stream: usize, tells: bool) -> Option<Engine> {
+        if let Some(last) = self.last(stream) {
+            return Some(last.operation.what.engine);
+        }
+        let untimed = self.lane(stream).untimed.filter(|_| tells)?;
+        Some(self.untimed[untimed].0.what.engine)
+    }
+
+    /// What was enqueued on a stream last; `None` if it is known when that ends.
+    pub(crate) fn last(&mut self, stream: usize) -> Option<&Pending> {
+        let read = self.read;
+        let open = self.lane(stream).open?;
+        open.checked_sub(read).and_then(|index| self.pending.get(index))
+    }
+
+    /// What was enqueued on a stream last ends where this was recorded, and what comes next begins after it.
+    pub(crate) fn ends(&mut self, stream: usize, stamp: &Rc<Stamp>) {
+        let read = self.read;
+        let lane = self.lane(stream);
+        let (open, untimed) = (lane.open.take(), lane.untimed.take());
+        if open.is_some() || untimed.is_some() {
+            lane.after.push(Rc::clone(stamp));
+        }
+        if let Some(untimed) = untimed {
+            self.untimed[untimed].1 = Some(Rc::clone(stamp));
+        }
+        let pending = open.and_then(|number| self.pending.get_mut(number.checked_sub(read)?));
+        if let Some(pending) = pending {
+            pending.end = Some(Rc::clone(stamp));
+        }
+    }
+}
+
+impl Pending {
+    /// Whether the device is known to be done with it, and with what tells when it began.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_complete = |stamp: &Rc<Stamp>| {
+            stamp.at.get().is_some() || !stamp.recorded.get() || stamp.event.is_complete().unwrap_or(false)
+        };
+        let ends = self.end.as_ref().is_some_and(|end| end.recorded.get() && is_complete(end));
+        ends && self.after.iter().all(is_complete)
+    }
+}
