@@ -24,8 +24,9 @@ mod targets;
 mod tests;
 mod totals;
 
+pub use arguments::handles::{Buffer, Host};
 pub use arguments::shape::{Edge, Size};
-pub use call::{Buffer, Call, Host};
+pub use call::Call;
 pub use fits::fits_budget;
 pub use options::{Build, Options, Settings};
 pub use pipeline::{ChunkSize, Pipeline};

@@ -11,16 +11,15 @@ use crate::device::Device;
 use crate::device::function::Function;
 use crate::device::launch::Kernel;
 use crate::device::stream::Stream;
-use crate::engine::arguments::shape::{Edge, Size};
-use crate::engine::arguments::shared::{Shared, Transfer};
-use crate::engine::call::Call;
-use crate::engine::call::Room;
+use crate::engine::arguments::Room;
+use crate::engine::arguments::shared::Shared;
 use crate::engine::chunks::costs::{HARDWARE_QUEUES, Spread, kernels_bind};
 use crate::engine::options::Settings;
 use crate::engine::place::{place_of, place_of_buffer, place_of_pipeline};
-use crate::engine::purpose::Purpose;
+use crate::engine::run::Resources;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
+use crate::engine::staging::transfer::Transfer;
 use crate::engine::state::States;
 use crate::engine::streams::Streams;
 use crate::engine::symbols::Symbols;
@@ -157,25 +156,6 @@ impl Pipeline {
         self
     }
 
-    /// Allocates the ring ahead of the first run. The sizes are those of the plan's hosts and buffers.
-    ///
-    /// # Errors
-    /// A shape is 0, the chunk is 0, or device memory does not suffice.
-    pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
-        self.called = None;
-        let mut call = Call::new(self, Purpose::Run);
-        hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
-        buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
-        call.reserve(chunk)
-    }
-
-    /// Begins a run: its arguments follow, in the order of declaration.
-    #[track_caller]
-    pub fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
-        self.called = Some(Location::caller());
-        Call::new(self, purpose)
-    }
-
     /// Loads the kernel that an operation launches.
     ///
     /// # Errors
@@ -263,6 +243,13 @@ impl Pipeline {
         {
             self.spread.learn(binds);
         }
+    }
+
+    /// What a run uses of it.
+    pub(crate) fn resources(&self) -> Resources<'_> {
+        let Self { device, plan, id, depth, ring, states, streams, .. } = self;
+        let (id, depth, spread) = (*id, *depth, self.spreads());
+        Resources { device, plan, id, depth, ring, states, streams, spread }
     }
 
     /// Whether stages whose streams a run chooses have one for each slot.

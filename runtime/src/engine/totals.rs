@@ -3,7 +3,6 @@
 use crate::base::error::Complete;
 use crate::base::plan::{OperationKind, Plan};
 use crate::engine::arguments::shape::Shape;
-use crate::engine::staging::Staging;
 
 /// What a run has done so far.
 #[derive(Debug, Clone, Default)]
@@ -34,8 +33,8 @@ impl Totals {
     }
 
     /// What was delivered to pageable memory has arrived.
-    pub(crate) fn note_arrivals(&mut self, staging: &Staging) {
-        self.arrived = (0..self.enqueued.len()).map(|operation| staging.arrived(operation)).collect();
+    pub(crate) fn note_arrivals(&mut self, arrived: impl Fn(usize) -> usize) {
+        self.arrived = (0..self.enqueued.len()).map(arrived).collect();
     }
 
     /// Everything enqueued has arrived.

@@ -3,21 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
-use crate::base::error::{Error, ErrorKind, Result};
-use crate::base::plan::{BufferKind, BufferPlan};
+use crate::base::error::Error;
 use crate::device::Device;
 use crate::device::memory::{DeviceCore, PinnedRange};
 use crate::device::pending::Held;
 use crate::driver::{Access, DevicePtr};
-use crate::engine::arguments::shape::{BufferPlace, BufferShape, Shape};
-use crate::engine::arguments::{
-    DeviceInOut, DeviceInput, DeviceOutput, DeviceSource, HostMemory, HostSource, MappedInOut, MappedInput,
-    MappedOutput,
-};
-use crate::engine::call::{Buffer, Call};
-use crate::engine::place::place_of_buffer;
+use crate::engine::arguments::{DeviceSource, HostMemory, HostSource};
 
 /// Holds the memory for as long as the run may use it. The borrow is the [`Call`]'s.
 pub(crate) struct InPlace {
@@ -120,117 +111,5 @@ impl fmt::Debug for InPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ptr, bytes) = self.range;
         write!(f, "{bytes} bytes at {:#x}", ptr.0)
-    }
-}
-
-impl<'a> Call<'_, 'a> {
-    /// The next buffer, an `input` on the device.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn device_input<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl DeviceInput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        let data = self.on_device(data.source())?;
-        self.in_place(per_item, Some(data))
-    }
-
-    /// The next buffer, an `inout` on the device.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn device_inout<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl DeviceInOut<'a, T>,
-    ) -> Result<Buffer<T>> {
-        let data = self.on_device(data.source())?;
-        self.in_place(per_item, Some(data))
-    }
-
-    /// The next buffer, an `output` on the device.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn device_output<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl DeviceOutput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        let data = self.on_device(data.source())?.unread();
-        self.in_place(per_item, Some(data))
-    }
-
-    /// The next buffer, an `input` in page-locked host memory.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn mapped_input<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl MappedInput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()))
-    }
-
-    /// The next buffer, an `inout` in page-locked host memory.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn mapped_inout<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl MappedInOut<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()))
-    }
-
-    /// The next buffer, an `output` in page-locked host memory.
-    ///
-    /// # Errors
-    /// As [`input`](Self::input).
-    pub fn mapped_output<T: Pod>(
-        &mut self,
-        per_item: usize,
-        data: impl MappedOutput<'a, T>,
-    ) -> Result<Buffer<T>> {
-        self.in_place(per_item, InPlace::mapped(data.source()).map(InPlace::unread))
-    }
-
-    /// The argument that the next buffer is.
-    pub(crate) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
-        let at_buffer = |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.buffers.len()));
-        source.map(InPlace::on_device).map_err(at_buffer)
-    }
-
-    fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
-        let (size, edge) = self.size::<T>(per_item);
-        let plan = self.pipeline.plan;
-        let name = plan.buffers[index].name;
-        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
-        let shape = Shape::new(name, size, edge).map_err(refused)?;
-        let data = data.ok_or_else(|| refused(ErrorKind::Skipped))?;
-        self.check_in_place(&data)?;
-        self.count(name, shape, data.len).map_err(refused)?;
-        let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
-        self.in_place.push(data);
-        Ok(self.push(BufferShape { shape, place }))
-    }
-
-    /// Whether this device may use the argument that the next buffer is as the plan says.
-    pub(crate) fn check_in_place(&self, data: &InPlace) -> Result<()> {
-        let index = self.buffers.len();
-        let plan = self.pipeline.plan;
-        let BufferPlan { name, kind, .. } = plan.buffers[index];
-        let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));
-        let writes = matches!(kind, BufferKind::InPlace { writes: true, .. } | BufferKind::Carry);
-        if writes && !data.writable {
-            return Err(refused(ErrorKind::Skipped));
-        }
-        self.usable(name, data.is_poisoned(), data.device()).map_err(refused)?;
-        data.failure().map_or(Ok(()), |error| Err(error.at(place_of_buffer(plan, index))))
     }
 }

@@ -1,9 +1,8 @@
 //! [`Costs`]: what a run costs on a device, as far as its plan and the device's calibration tell.
 
 use crate::base::model::DeviceModel;
-use crate::base::plan::{OperationKind, OperationPlan, Plan};
+use crate::base::plan::{BufferKind, BufferPlan, OperationKind, OperationPlan, Plan};
 use crate::base::report::Report;
-use crate::engine::targets::timed::observed::is_mapped;
 
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 pub(crate) const HARDWARE_QUEUES: usize = 8;
@@ -151,6 +150,12 @@ fn enqueuing(plan: &Plan, spec: &DeviceModel) -> f64 {
     };
     let calls: f64 = plan.operations.iter().map(|operation| call(operation).as_secs_f64()).sum();
     calls + spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64
+}
+
+/// Whether kernels work on the host's memory, as engines that copy do.
+pub(crate) fn is_mapped(plan: &Plan) -> bool {
+    let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
+    plan.buffers.iter().any(is_mapped)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::base::plan::Plan;
 use crate::base::unwind::{contain, panic_message};
 use crate::engine::arguments::shape::Shape;
 use crate::engine::feeds::awaited::{Wait, Waits, no_waits};
-use crate::engine::run::functions::Failure;
+use crate::engine::feeds::failure::Failure;
 use crate::exchange::{AnySink, AnySource};
 use crate::exchange::{Attached, Bell, Job, Link, Trouble};
 

@@ -2,4 +2,5 @@
 
 pub(crate) mod awaited;
 pub(crate) mod exchange;
+pub(crate) mod failure;
 pub(crate) mod streamed;

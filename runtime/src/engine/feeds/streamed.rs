@@ -3,17 +3,13 @@
 use std::sync::Arc;
 use std::thread::{Builder, Scope};
 
-use crate::base::error::{Error, ErrorKind, Place, Result, SEES_NEIGHBOURS};
-use crate::base::plan::{OperationKind, OperationPlan, Plan};
-use crate::engine::Pipeline;
-use crate::engine::arguments::HostMemory;
-use crate::engine::arguments::shape::Shape;
-use crate::engine::call::Call;
+use crate::base::error::{Error, ErrorKind, Place, Result};
+use crate::base::plan::Plan;
 use crate::engine::chunks::chunking::Cut;
-use crate::engine::feeds::exchange::{End, Exchange, Reached, kind_of};
+use crate::engine::feeds::exchange::{End, Exchange, kind_of};
 use crate::engine::place::place_of;
-use crate::exchange::{AnySink, AnySource, Feed};
-use crate::exchange::{Attached, Bell, Link, Trouble};
+use crate::exchange::Trouble;
+use crate::exchange::{AnySink, AnySource};
 
 /// What a run with sources and sinks knows of them.
 #[derive(Clone, Copy)]
@@ -51,124 +47,6 @@ pub(crate) fn place_of_end(plan: &'static Plan, end: &End, chunk: Option<usize>)
 /// Why a source or a sink has stopped, and where.
 pub(crate) fn explain_trouble(plan: &'static Plan, end: &End, trouble: &Trouble) -> Error {
     Error::new(kind_of(trouble, end.name, end.is_sink)).at(place_of_end(plan, end, trouble.chunk))
-}
-
-/// Whether an operation copies from this host argument, or to it.
-fn copies(operation: &OperationPlan, host: usize) -> bool {
-    match operation.kind {
-        OperationKind::Upload { host: of, .. } | OperationKind::Download { host: of, .. } => of == host,
-        _ => false,
-    }
-}
-
-impl<'a> Call<'_, 'a> {
-    /// Whether the plan lets an argument be a source or a sink.
-    pub(crate) fn may_stream(&self, host: usize, feed: &Feed<'a>, shape: Shape) -> Result<(), ErrorKind> {
-        let plan = self.pipeline.plan;
-        let refused = |reason| Err(ErrorKind::NotStreamed { host: plan.hosts[host].name, reason });
-        let mut operations = plan.operations.iter().filter(|operation| copies(operation, host));
-        match (feed, operations.next()) {
-            _ if shape.halo > 0 => refused(SEES_NEIGHBOURS),
-            (_, None) => refused("no operation copies it"),
-            (feed, Some(first)) if feed.is_sink() && (first.conditional || operations.next().is_some()) => {
-                refused(
-                    "a sink takes each chunk once, but several copies write it, or one that chunks may leave out",
-                )
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether nothing but a source says how many items there are.
-    pub(crate) fn is_endless(&self) -> bool {
-        self.streams && self.items.is_none()
-    }
-
-    /// The items to make room for: of a run that ends where its sources do, as many as there can be.
-    pub(crate) fn extent(&self) -> usize {
-        if self.is_endless() { usize::MAX } else { self.items() }
-    }
-
-    /// A run can find out how many items it has.
-    pub(crate) fn check_extent(&self, reads: bool) -> Result<()> {
-        let is_source = |feed: &Option<Feed<'a>>| feed.as_ref().is_some_and(|feed| !feed.is_sink());
-        if !self.is_endless() || reads && self.hosts.iter().any(|host| is_source(&host.feed)) {
-            return Ok(());
-        }
-        let Some(index) = self.hosts.iter().position(|host| host.feed.is_some()) else { return Ok(()) };
-        let host = self.pipeline.plan.hosts[index].name;
-        Err(Error::new(ErrorKind::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
-    }
-
-    /// The callers who are to be told how the run ends.
-    pub(crate) fn callers(&self) -> Vec<Arc<Attached>> {
-        let feeds = self.hosts.iter().filter_map(|host| host.feed.as_ref());
-        feeds.filter_map(Feed::caller).map(Arc::clone).collect()
-    }
-
-    /// What the run shares with its sources and sinks; and those that have threads, each with its number.
-    pub(crate) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<(usize, Work<'a>)>) {
-        let plan = self.pipeline.plan;
-        let (mut ends, mut threads) = (Vec::new(), Vec::new());
-        for (host, (source, shape)) in self.hosts.iter_mut().zip(&self.host_shapes).enumerate() {
-            let Some(feed) = source.feed.take() else { continue };
-            let is_one = |&operation: &usize| copies(&plan.operations[operation], host);
-            let operations = (0..plan.operations.len()).filter(is_one).collect();
-            let is_sink = feed.is_sink();
-            let mut thread = |work| {
-                threads.push((ends.len(), work));
-                Reached::Thread(Link::new(Arc::<Bell>::default()))
-            };
-            let link = match feed {
-                Feed::Source(source) => thread(Work::Read(source)),
-                Feed::Sink(sink) => thread(Work::Write(sink)),
-                Feed::Pushed(caller) | Feed::Pulled(caller) => Reached::Caller(caller),
-            };
-            ends.push(End { host, name: plan.hosts[host].name, shape: *shape, is_sink, operations, link });
-        }
-        (Arc::new(Exchange::new(ends, self.is_endless())), threads)
-    }
-
-    /// What the run knows of its sources and sinks, which are given its staging slots.
-    pub(crate) fn streaming<'r>(&mut self, exchange: &'r Arc<Exchange>, whole: Cut) -> Streaming<'r> {
-        for (number, end) in exchange.ends.iter().enumerate() {
-            for &operation in &end.operations {
-                self.pipeline.staging.connect(operation, exchange, number);
-            }
-        }
-        let endless = self.is_endless();
-        let room = if endless { self.results_by_chunk().min_by_key(ByChunk::chunks) } else { None };
-        Streaming { exchange, whole, endless, room }
-    }
-
-    /// The results that have something for each chunk, and a length.
-    fn results_by_chunk(&self) -> impl Iterator<Item = ByChunk> {
-        let plan = self.pipeline.plan;
-        let by_chunk = |name, len, shape: &Shape, place| {
-            shape.per_chunk.then_some(ByChunk { name, len, per_chunk: shape.per_item, place })
-        };
-        let hosts = self.hosts.iter().zip(&self.host_shapes).enumerate();
-        let hosts = hosts.filter(|(_, (source, _))| !matches!(source.memory, HostMemory::Streamed));
-        let hosts = hosts.filter_map(move |(index, (source, shape))| {
-            by_chunk(plan.hosts[index].name, source.len, shape, self.pipeline.place_of_host(index))
-        });
-        let in_place = self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
-        let in_place = in_place.zip(&self.in_place).filter_map(move |((index, buffer), data)| {
-            let place = self.pipeline.place_of_buffer(index);
-            by_chunk(plan.buffers[index].name, data.len, &buffer.shape, place)
-        });
-        hosts.chain(in_place)
-    }
-}
-
-impl Pipeline {
-    /// Waits until the sinks have written what they were given. Why a source or a sink has stopped.
-    pub(crate) fn finish_sinks(&mut self, exchange: &Exchange) -> Option<Error> {
-        exchange.finish_sinks(self.plan);
-        self.staging.finish(&self.device);
-        // A source that has stopped ahead of what was enqueued is none of this run's.
-        exchange.trouble(0).map(|(end, trouble)| explain_trouble(self.plan, end, &trouble))
-    }
 }
 
 /// What the thread of a source or a sink works on.

@@ -9,22 +9,24 @@ use crate::base::error::{DriverError, Error, ErrorKind, Result};
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::base::report::Report;
 use crate::device::memory::Direction;
+use crate::engine::arguments::Room;
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::Shape;
 use crate::engine::arguments::shared::Shared;
 use crate::engine::arguments::written::Written;
 use crate::engine::arguments::{HostMemory, HostSource};
-use crate::engine::call::{Call, Room};
+use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::log::Course;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::{Closes, Exchange};
+use crate::engine::feeds::failure::Failure;
 use crate::engine::feeds::streamed;
 use crate::engine::pipeline::Drained;
 use crate::engine::place::place_of;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::arrival::cancelled;
-use crate::engine::run::functions::{Failure, Functions};
+use crate::engine::run::functions::Functions;
 use crate::engine::run::{Run, Watch};
 use crate::engine::targets::graph::recorder::{Cover, Recorder};
 use crate::engine::targets::graph::repeat::Given;
@@ -231,7 +233,7 @@ impl Call<'_, '_> {
         let given = self.given(cut);
         let watch = profiler.as_ref().map_or(Watch::None, Watch::Profile);
         let run = Run::new(
-            self.pipeline,
+            self.pipeline.resources(),
             (&staging, &symbols),
             &given,
             recorder.as_ref(),
@@ -340,7 +342,7 @@ impl Call<'_, '_> {
                 }
             }
         } else {
-            totals.note_arrivals(&pipeline.staging);
+            totals.note_arrivals(|operation| pipeline.staging.arrived(operation));
             streams = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
         }
         if let Drained::Lost(_) = drained {
@@ -423,7 +425,15 @@ impl Call<'_, '_> {
         let given = self.given(cut);
         let (watch, seen) = (Watch::Predict(&model), RunWatch::default());
         let streaming = (None, self.items.unwrap_or_default());
-        let run = Run::new(pipeline, (&staging, &symbols), &given, None, (watch, &seen), &[], streaming);
+        let run = Run::new(
+            pipeline.resources(),
+            (&staging, &symbols),
+            &given,
+            None,
+            (watch, &seen),
+            &[],
+            streaming,
+        );
         body(&run)?;
         run.finish()?;
         totals.add(&run.into_parts().0);

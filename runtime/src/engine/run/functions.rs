@@ -9,36 +9,16 @@ use bytemuck::Pod;
 
 use crate::base::chunk::Chunk;
 use crate::base::error::{ErrorKind, Result};
-use crate::base::plan::{OperationKind, Plan};
+use crate::base::plan::OperationKind;
 use crate::base::unwind::{contain, panic_message};
 use crate::device::launch::{View, ViewMut, aliases};
 use crate::device::slices::{Slices, Views};
 use crate::driver::HostJob;
-use crate::engine::call::Buffer;
+use crate::engine::arguments::handles::Buffer;
+use crate::engine::feeds::failure::Failure;
 use crate::engine::run::operation::Operation;
 use crate::engine::targets::queue::What;
 use crate::observe::timeline::Engine;
-
-/// What the first function that failed had to say.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    /// Index into the plan's operations.
-    pub(crate) operation: usize,
-    pub(crate) chunk: usize,
-    /// The first chunk that lacks what a `host` function was to do: it failed there, or was not called any more.
-    pub(crate) lacking: usize,
-    message: String,
-}
-
-impl Failure {
-    pub(crate) fn kind(self, plan: &Plan) -> ErrorKind {
-        let Self { operation, message, .. } = self;
-        match plan.operations[operation].kind {
-            OperationKind::Host { function } => ErrorKind::HostFunction { function, message },
-            _ => ErrorKind::Callback { message },
-        }
-    }
-}
 
 /// The functions of one run.
 #[derive(Default)]

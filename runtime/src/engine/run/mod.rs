@@ -6,6 +6,8 @@ pub(crate) mod enqueue;
 pub(crate) mod functions;
 pub(crate) mod operation;
 pub(crate) mod routine;
+mod state;
+mod symbols;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
@@ -18,7 +20,7 @@ use crate::device::stream::Event;
 use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferShape, Shape};
-use crate::engine::arguments::shared::{Shared, Transfer};
+use crate::engine::arguments::shared::Shared;
 use crate::engine::arguments::{HostMemory, HostSource};
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::log::Course;
@@ -28,9 +30,11 @@ use crate::engine::feeds::streamed::Streaming;
 use crate::engine::place::place_of_pipeline;
 use crate::engine::run::arrival::Waited;
 use crate::engine::run::functions::Functions;
+use crate::engine::run::operation::Operation;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::staging::slot::Delivery;
+use crate::engine::staging::transfer::Transfer;
 use crate::engine::state::States;
 use crate::engine::streams::Streams;
 use crate::engine::symbols::Symbols;
@@ -40,7 +44,6 @@ use crate::engine::targets::model::Model;
 use crate::engine::targets::queue::{Numbered, Queue};
 use crate::engine::targets::timed::Profiler;
 use crate::engine::totals::Totals;
-use crate::engine::{Operation, Pipeline};
 use crate::job::Cancels;
 use crate::observe::watch::RunWatch;
 
@@ -113,6 +116,20 @@ pub struct Run<'r> {
     refused: RefCell<Option<Error>>,
 }
 
+/// What a run uses of its pipeline.
+pub(crate) struct Resources<'r> {
+    pub(crate) device: &'r Device,
+    pub(crate) plan: &'static Plan,
+    /// The plan's.
+    pub(crate) id: u32,
+    pub(crate) depth: usize,
+    pub(crate) ring: &'r Ring,
+    pub(crate) states: &'r Mutex<States>,
+    pub(crate) streams: &'r Streams,
+    /// Whether stages whose streams a run chooses may have one for each slot.
+    pub(crate) spread: bool,
+}
+
 /// What else becomes of a run's operations.
 #[derive(Clone, Copy)]
 pub(crate) enum Watch<'r> {
@@ -134,7 +151,7 @@ struct Current {
 
 impl<'r> Run<'r> {
     pub(crate) fn new(
-        pipeline: &'r Pipeline,
+        resources: Resources<'r>,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         given: &Given<'r>,
         recorder: Option<&'r RefCell<Recorder>>,
@@ -143,7 +160,7 @@ impl<'r> Run<'r> {
         (streaming, wanted): (Option<Streaming<'r>>, (usize, &'static str)),
     ) -> Self {
         let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
-        let Pipeline { device, plan, id, depth, ring, states, streams, .. } = pipeline;
+        let Resources { device, plan, id, depth, ring, states, streams, spread } = resources;
         // A graph has an order in place of streams, and more freedom costs more to launch. A profile of graphs is one of streams.
         let graphs = match watch {
             Watch::Predict(model) => model.borrow().is_graph(),
@@ -160,9 +177,9 @@ impl<'r> Run<'r> {
         Self {
             device,
             plan,
-            id: *id,
-            depth: *depth,
-            spread: pipeline.spreads() && !graphs,
+            id,
+            depth,
+            spread: spread && !graphs,
             ring,
             hosts,
             host_shapes,

@@ -7,6 +7,7 @@
 
 pub(crate) mod ring;
 pub(crate) mod slot;
+pub(crate) mod transfer;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

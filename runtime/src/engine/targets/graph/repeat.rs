@@ -15,7 +15,6 @@ use crate::driver::{DevicePtr, DriverResult};
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferShape, Shape};
 use crate::engine::arguments::{HostMemory, HostSource};
-use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::targets::graph::kept::{Graphs, Kept};
 use crate::engine::totals::Totals;
@@ -49,16 +48,6 @@ fn bits<T: bytemuck::NoUninit>(value: T) -> u64 {
 pub fn is_blocks<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Option<u64> {
     // Each function has a type of its own.
     (TypeId::of::<F>() == blocks.type_id()).then_some(0)
-}
-
-impl Call<'_, '_> {
-    /// Says that what the run enqueues follows from these words, parameters among them, and from its arguments alone; if all
-    /// of them are there.
-    #[inline]
-    pub fn repeats<const N: usize>(&mut self, words: [Option<u64>; N]) {
-        self.repeats = words.iter().all(Option::is_some);
-        self.words.extend(words.into_iter().flatten());
-    }
 }
 
 /// What a run is given.

@@ -4,6 +4,7 @@
 //! the simulated device's own clockwork, but nothing is copied and no kernel runs.
 
 mod graphs;
+mod shared;
 
 use crate::backends::sim::forecast::{Demand, Done, Forecast};
 use crate::base::plan::{OperationKind, Plan};

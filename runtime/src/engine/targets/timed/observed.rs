@@ -1,6 +1,6 @@
 //! [`Observed`]: which streams of a profile need another one that notes when their copies end.
 
-use crate::base::plan::{BufferKind, BufferPlan, OperationKind, OperationPlan, Plan};
+use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::engine::chunks::costs::HARDWARE_QUEUES;
 use crate::engine::streams::Streams;
 use crate::observe::timeline::Engine;
@@ -74,12 +74,6 @@ impl Observed {
     pub(crate) fn is_shared(&self) -> bool {
         self.count < self.group_count
     }
-}
-
-/// Whether kernels work on the host's memory, as engines that copy do.
-pub(crate) fn is_mapped(plan: &Plan) -> bool {
-    let is_mapped = |buffer: &BufferPlan| matches!(buffer.kind, BufferKind::InPlace { mapped: true, .. });
-    plan.buffers.iter().any(is_mapped)
 }
 
 /// Whether an engine copies to the host (`true`) or to the device, if one does.

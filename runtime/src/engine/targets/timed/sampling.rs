@@ -10,7 +10,8 @@ use std::cell::Cell;
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::driver::Nanos;
 use crate::engine::arguments::shape::Shape;
-use crate::engine::targets::timed::observed::{is_mapped, way};
+use crate::engine::chunks::costs::is_mapped;
+use crate::engine::targets::timed::observed::way;
 
 /// The share of a run's time that is spent on telling the time, where the run waits for the host.
 const SHARE: f64 = 0.01;

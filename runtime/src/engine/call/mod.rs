@@ -1,7 +1,11 @@
 //! [`Call`]: the arguments of one run, checked. Those that are used where they are, and those that the whole run shares, have
 //! their methods in `in_place` and `shared`.
 
-use std::marker::PhantomData;
+mod in_place;
+mod shared;
+mod streamed;
+
+use std::panic::Location;
 
 use bytemuck::Pod;
 
@@ -10,65 +14,13 @@ use crate::base::plan::{BufferKind, BufferPlan};
 use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::engine::Pipeline;
+use crate::engine::arguments::handles::{Buffer, Host};
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
 use crate::engine::arguments::shared::Shared;
-use crate::engine::arguments::{HostMemory, HostSource, InOut, Input, Output};
+use crate::engine::arguments::{HostMemory, HostSource, InOut, Input, Output, Room};
+use crate::engine::pipeline::ChunkSize;
 use crate::engine::purpose::Purpose;
-
-/// A host argument of the call that gave it.
-#[derive(Debug)]
-pub struct Host<T> {
-    pub(crate) index: usize,
-    elements: PhantomData<fn() -> T>,
-}
-
-/// A device buffer of the call that gave it.
-#[derive(Debug)]
-pub struct Buffer<T> {
-    pub(crate) index: usize,
-    elements: PhantomData<fn() -> T>,
-}
-
-impl<T> Clone for Host<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Host<T> {}
-impl<T> Clone for Buffer<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T> Copy for Buffer<T> {}
-
-/// A [`Buffer`] whose elements are its own business.
-///
-/// Were `Operation::read` to take a `Buffer<T>`, what a routine wants would decide `T`, and the compiler complain of `read`'s
-/// argument; so it complains of the routine's.
-pub trait AnyBuffer {
-    type Element: Pod;
-    fn buffer(self) -> Buffer<Self::Element>;
-}
-
-impl<T: Pod> AnyBuffer for Buffer<T> {
-    type Element = T;
-
-    #[inline]
-    fn buffer(self) -> Self {
-        self
-    }
-}
-
-/// Room for what a call knows of its arguments, empty between runs but for the last one's shapes, by which a failed run counts.
-#[derive(Debug, Default)]
-pub(crate) struct Room {
-    pub(crate) host_shapes: Vec<Shape>,
-    pub(crate) buffers: Vec<BufferShape>,
-    pub(crate) in_place: Vec<InPlace>,
-    pub(crate) words: Vec<u64>,
-}
 
 /// One run being prepared.
 pub struct Call<'p, 'a> {
@@ -187,14 +139,14 @@ impl<'p, 'a> Call<'p, 'a> {
     /// The next buffer, whose shape is checked.
     pub(crate) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
         self.buffers.push(buffer);
-        Buffer { index: self.buffers.len() - 1, elements: PhantomData }
+        Buffer::new(self.buffers.len() - 1)
     }
 
     fn scratch<T>(&mut self, per_item: usize) -> Result<Buffer<T>> {
         let index = self.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
         self.shape_of_buffer(size, edge)?;
-        Ok(Buffer { index, elements: PhantomData })
+        Ok(Buffer::new(index))
     }
 
     /// Whether this device may use memory of `device`.
@@ -249,7 +201,7 @@ impl<'p, 'a> Call<'p, 'a> {
         self.streams |= source.feed.is_some();
         self.host_shapes.push(shape);
         self.hosts.push(source);
-        Ok(Host { index, elements: PhantomData })
+        Ok(Host::new(index))
     }
 
     /// An argument of `len` elements has as many items as the others.
@@ -304,6 +256,14 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(())
     }
 
+    /// Says that what the run enqueues follows from these words, parameters among them, and from its arguments alone; if all
+    /// of them are there.
+    #[inline]
+    pub fn repeats<const N: usize>(&mut self, words: [Option<u64>; N]) {
+        self.repeats = words.iter().all(Option::is_some);
+        self.words.extend(words.into_iter().flatten());
+    }
+
     fn shape_of_host(&self, index: usize, size: Size, edge: Edge) -> Result<Shape> {
         let shape = Shape::new(self.pipeline.plan.hosts[index].name, size, edge);
         shape.map_err(|kind| Error::new(kind).at(self.pipeline.place_of_host(index)))
@@ -331,5 +291,26 @@ impl<'p, 'a> Call<'p, 'a> {
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
         self.buffers.push(BufferShape { shape, place });
         Ok(())
+    }
+}
+
+impl Pipeline {
+    /// Allocates the ring ahead of the first run. The sizes are those of the plan's hosts and buffers.
+    ///
+    /// # Errors
+    /// A shape is 0, the chunk is 0, or device memory does not suffice.
+    pub fn reserve(&mut self, chunk: ChunkSize, hosts: &[Size], buffers: &[Size]) -> Result<()> {
+        self.called = None;
+        let mut call = Call::new(self, Purpose::Run);
+        hosts.iter().try_for_each(|&size| call.host_of_shape(size))?;
+        buffers.iter().try_for_each(|&size| call.shape_of_buffer(size, Edge::Clamp))?;
+        call.reserve(chunk)
+    }
+
+    /// Begins a run: its arguments follow, in the order of declaration.
+    #[track_caller]
+    pub fn call<'a>(&mut self, purpose: Purpose) -> Call<'_, 'a> {
+        self.called = Some(Location::caller());
+        Call::new(self, purpose)
     }
 }

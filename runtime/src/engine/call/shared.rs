@@ -1,0 +1,122 @@
+//! Arguments that the whole run shares.
+
+use bytemuck::Pod;
+
+use crate::base::error::{Error, ErrorKind, IS_NEEDED_WHOLE, Result};
+use crate::engine::arguments::handles::Buffer;
+use crate::engine::arguments::in_place::InPlace;
+use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
+use crate::engine::arguments::shared::{Data, Shared};
+use crate::engine::arguments::{DeviceInOut, DeviceInput, HostSource, InOut, Input};
+use crate::engine::call::Call;
+
+impl<'a> Call<'_, 'a> {
+    /// The next device buffer, a `resident`: all of `data`, for the whole run.
+    ///
+    /// # Errors
+    /// It is poisoned or of another device.
+    pub fn resident<T: Pod>(&mut self, data: impl Input<'a, T>) -> Result<Buffer<T>> {
+        let source = data.source();
+        let len = source.len;
+        self.shared(source, len, None, false)
+    }
+
+    /// Likewise where it is on the device.
+    ///
+    /// # Errors
+    /// As [`resident`](Self::resident).
+    pub fn resident_on_device<T: Pod>(&mut self, data: impl DeviceInput<'a, T>) -> Result<Buffer<T>> {
+        let data = self.on_device(data.source())?;
+        let len = data.len;
+        self.shared_on_device(data, len, None)
+    }
+
+    /// The next device buffer, a `carry` of `len` elements: it starts from `init`, or else from `data`, which gets what
+    /// is there at the end.
+    ///
+    /// # Errors
+    /// `data` has another length, is poisoned or of another device.
+    pub fn carry<T: Pod>(
+        &mut self,
+        len: usize,
+        init: Option<T>,
+        data: impl InOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        self.shared(data.source(), len, init, true)
+    }
+
+    /// Likewise where it is on the device.
+    ///
+    /// # Errors
+    /// As [`carry`](Self::carry).
+    pub fn carry_on_device<T: Pod>(
+        &mut self,
+        len: usize,
+        init: Option<T>,
+        data: impl DeviceInOut<'a, T>,
+    ) -> Result<Buffer<T>> {
+        let data = self.on_device(data.source())?;
+        self.shared_on_device(if init.is_some() { data.unread() } else { data }, len, init)
+    }
+
+    fn shared<T: Pod>(
+        &mut self,
+        source: HostSource<'a>,
+        declared: usize,
+        init: Option<T>,
+        carried: bool,
+    ) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        let name = self.pipeline.plan.buffers[index].name;
+        let not_streamed = |_| ErrorKind::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
+        let streamed = source.feed.as_ref().map(not_streamed);
+        self.usable_on_host(name, &source, init.is_none())
+            .and_then(|()| streamed.map_or(Ok(()), |kind| Err(kind.into())))
+            .map_err(|error| error.at(self.pipeline.place_of_buffer(index)))?;
+        let len = source.len;
+        let buffer = self.shared_buffer(BufferPlace::Shared(len), len, declared)?;
+        self.starts(index, Data::Host { source, carried }, len, init);
+        Ok(buffer)
+    }
+
+    fn shared_on_device<T: Pod>(
+        &mut self,
+        data: InPlace,
+        declared: usize,
+        init: Option<T>,
+    ) -> Result<Buffer<T>> {
+        let index = self.buffers.len();
+        self.check_in_place(&data)?;
+        let (ptr, len) = (data.ptr(), data.len);
+        let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
+        if init.is_some() {
+            self.starts(index, Data::Device(ptr), len, init);
+        }
+        self.in_place.push(data);
+        Ok(buffer)
+    }
+
+    /// The next buffer, one for the run of `len` elements where `declared` are.
+    fn shared_buffer<T: Pod>(
+        &mut self,
+        buffer: BufferPlace,
+        len: usize,
+        declared: usize,
+    ) -> Result<Buffer<T>> {
+        const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
+        let index = self.buffers.len();
+        let name = self.pipeline.plan.buffers[index].name;
+        let refused = |kind| Error::new(kind).at(self.pipeline.place_of_buffer(index));
+        if len != declared {
+            return Err(refused(ErrorKind::CarryLength { carry: name, len, declared }));
+        }
+        let shape = Shape::new(name, Size::of::<T>(1), Edge::Clamp).map_err(refused)?;
+        Ok(self.push(BufferShape { shape, place: buffer }))
+    }
+
+    /// What a buffer holds before the first chunk.
+    fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
+        let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
+        self.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
+    }
+}

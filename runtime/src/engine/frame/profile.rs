@@ -1,0 +1,122 @@
+//! What times a run, and the timeline that comes of it.
+
+use std::time::Duration;
+
+use crate::base::model::DeviceModel;
+use crate::base::plan::{OperationKind, OperationPlan};
+use crate::base::report::Report;
+use crate::driver::DriverResult;
+use crate::engine::arguments::shape::Shape;
+use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::pipeline::Pipeline;
+use crate::engine::purpose::Purpose;
+use crate::engine::targets::timed::observed::Observed;
+use crate::engine::targets::timed::{Profiler, Sampling, Timed, share};
+use crate::observe::timeline::{Basis, Row, Span, Timeline, nanos};
+use crate::observe::watch;
+
+impl Pipeline {
+    /// Of which chunks a profile times the operations. `stages`: whether the host has copies of its own to make. `slots` and the items
+    /// of a `chunk` are the run's.
+    pub(crate) fn sampling(
+        &self,
+        shapes: &[Shape],
+        stages: bool,
+        (slots, chunk): (usize, usize),
+    ) -> Sampling {
+        let driver = self.device.driver();
+        // A simulated device is as quick as it is, whatever the host does; and one that is waited for after each operation is slow.
+        let waits = !self.device.is_simulated() && !driver.is_synchronous();
+        let share = || share(self.plan, shapes, (stages, self.spreads()), (slots, chunk)).filter(|_| waits);
+        Sampling::new(self.profile_share.or_else(share), self.depth)
+    }
+
+    /// What times a run that begins now.
+    pub(crate) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Profiler> {
+        let streams = (self.observed(), self.streams.all().first());
+        let clockwork = std::mem::take(&mut self.clockwork);
+        Profiler::new(&self.device, self.plan, clockwork, streams, sampling, began)
+    }
+
+    /// Which streams of a profile are observed.
+    pub(crate) fn observed(&self) -> Observed {
+        Observed::new(self.plan, &self.streams, self.depth, self.spreads())
+    }
+
+    /// The timeline of a run whose report is this, with these arguments.
+    pub(crate) fn timeline(
+        &self,
+        report: Report,
+        purpose: Purpose,
+        timed: &[Timed],
+        hosts: &[HostSource<'_>],
+    ) -> Timeline {
+        let mut timeline = Timeline {
+            plan: self.plan,
+            predicted: purpose == Purpose::Predict,
+            spec: if timed.is_empty() {
+                DeviceModel::default()
+            } else {
+                watch::calibrated(&self.device).clone()
+            },
+            rows: Vec::new(),
+            spans: Vec::with_capacity(timed.len()),
+            basis: Basis::default(),
+            report,
+        };
+        if timed.is_empty() {
+            return timeline;
+        }
+        // The streams that something was on, in the order of their declaration.
+        let mut row_of = vec![None; self.streams.all().len()];
+        let mut used = vec![false; row_of.len()];
+        timed.iter().for_each(|timed| used[timed.stream] = true);
+        for (index, stream) in self.plan.streams.iter().enumerate() {
+            let slots = if stream.per_slot { self.streams.slots() } else { 1 };
+            let numbers = (0..slots).map(|slot| (slot, self.streams.number(index, slot)));
+            let numbers: Vec<_> = numbers.filter(|(_, number)| used[*number]).collect();
+            let each = stream.is_per_slot(timeline.report.stream_per_slot) && numbers.len() > 1;
+            for (slot, number) in numbers {
+                row_of[number] = Some(timeline.rows.len());
+                timeline.rows.push(Row {
+                    name: if each { format!("{} {slot}", stream.name) } else { stream.name.to_owned() },
+                    stream: index,
+                    slot: each.then_some(slot),
+                });
+            }
+        }
+        let staged: Vec<_> =
+            self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
+        // What a copy's end is noted by comes a little after it.
+        let over = timeline.report.time;
+        for timed in timed {
+            let Some(row) = row_of[timed.stream] else { continue };
+            timeline.spans.push(Span {
+                operation: timed.tag.operation as usize,
+                chunk: timed.tag.chunk as usize,
+                row,
+                engine: timed.what.engine,
+                bytes: timed.what.bytes,
+                blocks: timed.what.blocks,
+                staged: staged[timed.tag.operation as usize],
+                enqueued: nanos(timed.enqueued),
+                start: nanos(timed.start).min(over),
+                end: nanos(timed.end).min(over),
+                estimated: timed.estimated,
+            });
+        }
+        timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
+        timeline
+    }
+}
+
+/// Whether an operation copies from or to ordinary memory. Of a page-locked argument the CPU makes up what lies beyond its ends,
+/// which is not what a run waits for.
+fn is_staged(operation: &OperationPlan, hosts: &[HostSource<'_>]) -> bool {
+    match operation.kind {
+        OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+            hosts.get(host).is_some_and(|source| !matches!(source.memory, HostMemory::Pinned(_)))
+        }
+        _ => false,
+    }
+}

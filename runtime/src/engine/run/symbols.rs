@@ -1,0 +1,101 @@
+//! The values of a module's variables, given before a launch.
+
+use std::sync::Arc;
+
+use crate::base::error::{ErrorKind, Result};
+use crate::base::plan::BufferKind;
+use crate::device::function::{Function, OwnModule};
+use crate::device::stream::Stream;
+use crate::driver::{Access, DriverResult, RawSymbol, Tag};
+use crate::engine::arguments::shape::BufferPlace;
+use crate::engine::run::Run;
+use crate::engine::run::operation::Operation;
+
+impl Operation<'_> {
+    /// Sees that the variables of the kernel's module hold `values` when it is launched.
+    ///
+    /// The copies are waited for, here and now: launches on any stream, and in any graph, come after them. What is
+    /// copied is there already: a resident is uploaded and waited for before the first chunk, or is an argument on the
+    /// device.
+    #[inline]
+    pub(crate) fn give_symbols(&self, function: &Function, values: &[Access]) -> Result<()> {
+        if values.len() != function.symbols.len() {
+            return self.fail(ErrorKind::Skipped);
+        }
+        match &function.own {
+            // What is only worked out launches nothing.
+            _ if self.run.model().is_some() => Ok(()),
+            Some(module) => self.give_to(module, function, values),
+            None => Ok(()),
+        }
+    }
+
+    fn give_to(&self, module: &Arc<OwnModule>, function: &Function, values: &[Access]) -> Result<()> {
+        let kernel = function.name;
+        for (access, symbol) in values.iter().zip(function.symbols) {
+            if !self.is_resident(access) {
+                return self.fail(ErrorKind::SymbolNotResident { kernel, symbol });
+            }
+        }
+        let mut symbols = self.run.symbols.borrow_mut();
+        let bound = symbols.bound(module);
+        if let Some(holds) = &bound.holds {
+            let differs =
+                |(held, value): (&Access, &Access)| (held.ptr, held.bytes) != (value.ptr, value.bytes);
+            return match holds.iter().zip(values).position(differs) {
+                Some(index) => {
+                    self.fail(ErrorKind::SymbolChanged { kernel, symbol: function.symbols[index] })
+                }
+                None => Ok(()),
+            };
+        }
+        for (index, (access, symbol)) in values.iter().zip(function.symbols).enumerate() {
+            let bytes = access.bytes;
+            if let Some(size) = function.symbol_size(index).filter(|&size| bytes > size) {
+                return self.fail(ErrorKind::SymbolSize { kernel, symbol, bytes, size });
+            }
+        }
+        if !module.claim() {
+            // Another pipeline's run has the variables: a function was cloned, and a module serves one run at a time.
+            return self.fail(ErrorKind::SymbolChanged { kernel, symbol: function.symbols[0] });
+        }
+        bound.holds = Some(values.to_vec());
+        if let Some(stream) = &module.stream {
+            bound.copying = true;
+            self.check(self.copy_symbols(module.symbols(), values, stream))?;
+            bound.copying = false;
+        }
+        Ok(())
+    }
+
+    fn copy_symbols(&self, to: &[RawSymbol], from: &[Access], stream: &Stream) -> DriverResult<()> {
+        let Tag { operation, chunk, .. } = self.tag();
+        for (to, from) in to.iter().zip(from) {
+            // SAFETY: the variable lives as long as its module, which the run holds, and has room for these bytes; the
+            // resident lives as long as the run. The stream is waited for below, and by the run's drain if that fails.
+            unsafe {
+                let driver = self.device().driver();
+                driver.copy_on_device(to.ptr, from.ptr, from.bytes, stream.raw, self.tag())?;
+            }
+        }
+        stream.synchronize().map_err(|mut error| {
+            error.tag.get_or_insert((operation, chunk));
+            error
+        })
+    }
+
+    /// Whether all of it is in one of the run's residents, which nothing changes.
+    fn is_resident(&self, access: &Access) -> bool {
+        let Run { plan, buffers, ring, .. } = self.run;
+        plan.buffers.iter().zip(*buffers).enumerate().any(|(index, (declared, buffer))| {
+            let place = match (declared.kind, buffer.place) {
+                (BufferKind::Resident, BufferPlace::SharedInPlace(start, _)) => {
+                    Some((start, buffer.bytes(self.chunk.len)))
+                }
+                (BufferKind::Resident, _) => ring.slot(index, 0),
+                _ => None,
+            };
+            place.is_some_and(|(start, bytes)| access.is_within(start, bytes))
+        })
+    }
+}

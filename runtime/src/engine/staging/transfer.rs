@@ -1,0 +1,103 @@
+//! [`Transfer`]: what the whole run shares is copied in before the first chunk, and what is carried is copied out after the last.
+
+use crate::device::Device;
+use crate::device::memory::{self, Direction, NO_OPERATION};
+use crate::device::stream::Stream;
+use crate::driver::{DevicePtr, DriverResult};
+use crate::engine::arguments::shared::{Data, Shared};
+use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::staging::ring::Ring;
+
+/// Bytes moved.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    pub(crate) bytes: u64,
+    pub(crate) staged: u64,
+}
+
+/// Where the transfers take place: with nothing else under way.
+pub(crate) struct Transfer<'r> {
+    pub(crate) device: &'r Device,
+    pub(crate) stream: &'r Stream,
+    pub(crate) ring: &'r Ring,
+}
+
+impl Transfer<'_> {
+    /// Gives every shared buffer what it starts from, and waits until it is there.
+    pub(crate) fn begin(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
+        let mut moved = Moved::default();
+        for shared in shared {
+            let Some(to) = self.place(shared) else { continue };
+            match (&shared.init, &shared.data) {
+                (Some(pattern), _) => {
+                    let count = shared.bytes.checked_div(pattern.len()).unwrap_or(0);
+                    // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the run; the
+                    // stream is waited for below, and by the run's drain if that fails.
+                    unsafe { self.device.driver().fill(to, pattern, count, self.stream.raw, NO_OPERATION)? };
+                }
+                (None, Data::Host { source, .. }) => {
+                    self.move_all(to, source, shared.bytes, Direction::In, &mut moved)?;
+                }
+                (None, Data::Device(_)) => {}
+            }
+        }
+        self.stream.synchronize()?;
+        Ok(moved)
+    }
+
+    /// Gives back what is carried. The device has completed everything.
+    pub(crate) fn end(&self, shared: &[Shared<'_>]) -> DriverResult<Moved> {
+        let mut moved = Moved::default();
+        for shared in shared {
+            let (Some(from), Data::Host { source, carried: true }) = (self.place(shared), &shared.data)
+            else {
+                continue;
+            };
+            self.move_all(from, source, shared.bytes, Direction::Out, &mut moved)?;
+        }
+        Ok(moved)
+    }
+
+    /// Where it is on the device, with room for all of it.
+    fn place(&self, shared: &Shared<'_>) -> Option<DevicePtr> {
+        match shared.data {
+            Data::Device(ptr) => Some(ptr),
+            Data::Host { .. } => {
+                let (ptr, room) = self.ring.slot(shared.buffer, 0)?;
+                (shared.bytes <= room).then_some(ptr)
+            }
+        }
+    }
+
+    fn move_all(
+        &self,
+        device: DevicePtr,
+        host: &HostSource<'_>,
+        bytes: usize,
+        direction: Direction,
+        moved: &mut Moved,
+    ) -> DriverResult<()> {
+        moved.bytes += bytes as u64;
+        match &host.memory {
+            HostMemory::Pinned(range) => {
+                // SAFETY: `device` has room for `bytes` and lives as long as the run, which holds `range` too, and waits
+                // for the stream or poisons both.
+                unsafe { self.direct().enqueue(device, range.ptr(), bytes, direction)? };
+                self.stream.synchronize()
+            }
+            // Which `shared` refuses.
+            HostMemory::Streamed => Ok(()),
+            HostMemory::Pageable(data) => {
+                moved.staged += bytes as u64;
+                // SAFETY: `device` has room for `bytes` and lives as long as the run; the argument has `bytes`, is borrowed
+                // by the run, and mutably if it is written (a `carry` takes `&mut`).
+                let done = unsafe { self.direct().staged(device, *data, bytes, direction) };
+                done.map_err(|failed| *failed.error)
+            }
+        }
+    }
+
+    fn direct(&self) -> memory::Transfer<'_> {
+        memory::Transfer { device: self.device, stream: self.stream }
+    }
+}

@@ -1,0 +1,25 @@
+//! What it takes to copy what the whole run shares.
+
+use super::Model;
+use crate::device::memory::Direction;
+use crate::engine::arguments::HostMemory;
+use crate::engine::arguments::shared::{Data, Shared};
+use crate::engine::totals::Totals;
+
+impl Shared<'_> {
+    /// What it takes to copy or fill it in the beginning, or to copy it back if it is carried.
+    pub(crate) fn work_out(&self, model: &mut Model, totals: &mut Totals, direction: Direction) {
+        let is_in = direction == Direction::In;
+        if is_in && self.init.is_some() {
+            return model.fill(self.bytes as u64);
+        }
+        let Data::Host { source, carried } = &self.data else { return };
+        if !is_in && !carried {
+            return;
+        }
+        let (bytes, staged) = (self.bytes as u64, !matches!(source.memory, HostMemory::Pinned(_)));
+        *(if is_in { &mut totals.to_device } else { &mut totals.to_host }) += bytes;
+        totals.staged += if staged { bytes } else { 0 };
+        model.share(bytes, is_in, staged);
+    }
+}
