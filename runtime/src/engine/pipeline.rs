@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::device::function::Function;
 use crate::device::launch::Kernel;
 use crate::device::stream::Stream;
-use crate::engine::arguments::Room;
+use crate::engine::arguments::Arena;
 use crate::engine::arguments::shared::Shared;
 use crate::engine::chunks::costs::{HARDWARE_QUEUES, Spread, kernels_bind};
 use crate::engine::options::Settings;
@@ -58,7 +58,7 @@ pub struct Pipeline {
     pub(crate) streams: Streams,
     pub(crate) ring: Ring,
     pub(crate) staging: Staging,
-    pub(crate) room: Room,
+    pub(crate) arena: Arena,
     pub(crate) poisoned: bool,
     /// Bytes of device memory that the ring may take.
     pub(crate) budget: Option<usize>,
@@ -125,7 +125,7 @@ impl Pipeline {
             streams: Streams::new(device, plan, depth)?,
             ring: Ring::default(),
             staging: Staging::default(),
-            room: Room::default(),
+            arena: Arena::default(),
             poisoned: false,
             budget: chosen_budget,
             slot_limit: usize::MAX,

@@ -2,7 +2,7 @@
 
 use crate::base::error::Complete;
 use crate::base::plan::{OperationKind, Plan};
-use crate::engine::arguments::shape::Shape;
+use crate::engine::arguments::HostArgument;
 
 /// What a run has done so far.
 #[derive(Debug, Clone, Default)]
@@ -44,12 +44,12 @@ impl Totals {
 
     /// How far each output got.
     ///
-    /// `shapes`: those of the hosts. `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins.
+    /// `hosts`: the arguments. `lacking`: the first chunk that lacks what a function was to do. `start`: where a chunk begins.
     /// `accepted`: the chunks that the sink of a host has accepted, if it has one.
     pub(crate) fn complete(
         &self,
         plan: &Plan,
-        shapes: &[Shape],
+        hosts: &[HostArgument<'_>],
         lacking: usize,
         start: impl Fn(usize) -> usize,
         accepted: impl Fn(usize) -> Option<usize>,
@@ -70,7 +70,7 @@ impl Totals {
                     || downloads.map(|(operation, _)| arrived(operation)).min().unwrap_or(0).min(lacking);
                 // A sink is given nothing that lacks anything.
                 let chunks = accepted(index).unwrap_or_else(arrived);
-                let shape = shapes[index];
+                let shape = hosts[index].shape;
                 let items = if shape.per_chunk { chunks } else { start(chunks) };
                 let elements = items.saturating_mul(shape.per_item);
                 Complete { host: host.name, chunks: chunks as u64, items, elements }

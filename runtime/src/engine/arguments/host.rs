@@ -140,6 +140,11 @@ impl<'a> HostSource<'a> {
         Self::new(HostMemory::Pinned(range), len, writable)
     }
 
+    /// Of an argument of which only the shape is known yet.
+    pub(crate) fn unknown() -> Self {
+        Self::new(HostMemory::Streamed, 0, false)
+    }
+
     pub(crate) fn streamed(feed: Feed<'a>, writable: bool) -> Self {
         Self { feed: Some(feed), ..Self::new(HostMemory::Streamed, 0, writable) }
     }

@@ -1,10 +1,9 @@
 //! [`Written`]: the arguments that a run has written anew, so that earlier failures there no longer count.
 
 use crate::base::plan::{self, Plan};
-use crate::engine::arguments::in_place::InPlace;
-use crate::engine::arguments::shape::{BufferShape, Shape};
+use crate::engine::arguments::shape::Shape;
 use crate::engine::arguments::shared::Shared;
-use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 
 /// A run that went well.
 pub(crate) struct Written {
@@ -14,14 +13,10 @@ pub(crate) struct Written {
 
 impl Written {
     /// Notes it where the arguments are.
-    pub(crate) fn note(
-        &self,
-        (hosts, host_shapes): (&[HostSource<'_>], &[Shape]),
-        (buffers, in_place): (&[BufferShape], &[InPlace]),
-        shared: &[Shared<'_>],
-    ) {
-        for (index, (host, shape)) in hosts.iter().zip(host_shapes).enumerate() {
-            if let HostMemory::Pinned(range) = &host.memory
+    pub(crate) fn note(&self, arguments: &Arguments<'_>) {
+        let Arguments { hosts, buffers, in_place, shared, .. } = arguments;
+        for (index, HostArgument { source, shape }) in hosts.iter().enumerate() {
+            if let HostMemory::Pinned(range) = &source.memory
                 && self.writes(plan::Memory::Host(index))
             {
                 range.is_written_anew(self.bytes(*shape));

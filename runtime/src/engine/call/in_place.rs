@@ -91,12 +91,13 @@ impl<'a> Call<'_, 'a> {
 
     /// The argument that the next buffer is.
     pub(crate) fn on_device(&self, source: Result<DeviceSource<'a>>) -> Result<InPlace> {
-        let at_buffer = |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.buffers.len()));
+        let at_buffer =
+            |error: Error| error.at(place_of_buffer(self.pipeline.plan, self.arguments.buffers.len()));
         source.map(InPlace::on_device).map_err(at_buffer)
     }
 
     fn in_place<T: Pod>(&mut self, per_item: usize, data: Option<InPlace>) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
         let plan = self.pipeline.plan;
         let name = plan.buffers[index].name;
@@ -106,13 +107,13 @@ impl<'a> Call<'_, 'a> {
         self.check_in_place(&data)?;
         self.count(name, shape, data.len).map_err(refused)?;
         let place = BufferPlace::InPlace(data.ptr(), data.len * size_of::<T>());
-        self.in_place.push(data);
+        self.arguments.in_place.push(data);
         Ok(self.push(BufferShape { shape, place }))
     }
 
     /// Whether this device may use the argument that the next buffer is as the plan says.
     pub(crate) fn check_in_place(&self, data: &InPlace) -> Result<()> {
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         let plan = self.pipeline.plan;
         let BufferPlan { name, kind, .. } = plan.buffers[index];
         let refused = |kind| Error::new(kind).at(place_of_buffer(plan, index));

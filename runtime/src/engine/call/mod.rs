@@ -15,10 +15,8 @@ use crate::device::Device;
 use crate::driver::DevicePtr;
 use crate::engine::Pipeline;
 use crate::engine::arguments::handles::{Buffer, Host};
-use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape, Edge, Shape, Size};
-use crate::engine::arguments::shared::Shared;
-use crate::engine::arguments::{HostMemory, HostSource, InOut, Input, Output, Room};
+use crate::engine::arguments::{Arguments, HostArgument, HostMemory, HostSource, InOut, Input, Output};
 use crate::engine::pipeline::ChunkSize;
 use crate::engine::purpose::Purpose;
 
@@ -26,48 +24,18 @@ use crate::engine::purpose::Purpose;
 pub struct Call<'p, 'a> {
     pub(crate) pipeline: &'p mut Pipeline,
     pub(crate) purpose: Purpose,
-    pub(crate) host_shapes: Vec<Shape>,
-    pub(crate) hosts: Vec<HostSource<'a>>,
-    pub(crate) buffers: Vec<BufferShape>,
-    pub(crate) shared: Vec<Shared<'a>>,
-    pub(crate) in_place: Vec<InPlace>,
-    /// Whether there is a source or a sink.
-    pub(crate) streams: bool,
-    /// How many there are, and the argument that said so first.
-    pub(crate) items: Option<(usize, &'static str)>,
+    pub(crate) arguments: Arguments<'a>,
     /// Of what comes next.
     halo: (usize, Edge),
     per_chunk: bool,
-    /// Whether something was.
-    pub(crate) any_per_chunk: bool,
-    /// The parameters.
-    pub(crate) words: Vec<u64>,
-    /// Whether the run follows from them and from its arguments.
-    pub(crate) repeats: bool,
 }
 
 impl<'p, 'a> Call<'p, 'a> {
     pub(crate) fn new(pipeline: &'p mut Pipeline, purpose: Purpose) -> Self {
-        let hosts = Vec::with_capacity(pipeline.plan.hosts.len());
         // A run gives it back.
-        let Room { mut host_shapes, buffers, in_place, words } = std::mem::take(&mut pipeline.room);
-        host_shapes.clear();
-        Self {
-            pipeline,
-            purpose,
-            host_shapes,
-            hosts,
-            buffers,
-            shared: Vec::new(),
-            in_place,
-            streams: false,
-            items: None,
-            halo: (0, Edge::Clamp),
-            per_chunk: false,
-            any_per_chunk: false,
-            words,
-            repeats: false,
-        }
+        let arena = std::mem::take(&mut pipeline.arena);
+        let arguments = Arguments::new(arena, pipeline.plan.hosts.len());
+        Self { pipeline, purpose, arguments, halo: (0, Edge::Clamp), per_chunk: false }
     }
 
     /// What comes next sees `items` more on each side of a chunk.
@@ -78,7 +46,7 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// What comes next has elements for each chunk.
     pub fn per_chunk(&mut self) -> &mut Self {
-        (self.per_chunk, self.any_per_chunk) = (true, true);
+        (self.per_chunk, self.arguments.any_per_chunk) = (true, true);
         self
     }
 
@@ -91,7 +59,7 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// The items of the run.
     pub(crate) fn items(&self) -> usize {
-        self.items.map_or(0, |(items, _)| items)
+        self.arguments.items.map_or(0, |(items, _)| items)
     }
 
     /// The next `input`: `per_item` elements an item.
@@ -138,12 +106,12 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// The next buffer, whose shape is checked.
     pub(crate) fn push<T>(&mut self, buffer: BufferShape) -> Buffer<T> {
-        self.buffers.push(buffer);
-        Buffer::new(self.buffers.len() - 1)
+        self.arguments.buffers.push(buffer);
+        Buffer::new(self.arguments.buffers.len() - 1)
     }
 
     fn scratch<T>(&mut self, per_item: usize) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         let (size, edge) = self.size::<T>(per_item);
         self.shape_of_buffer(size, edge)?;
         Ok(Buffer::new(index))
@@ -187,7 +155,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 
     fn host<T: Pod>(&mut self, per_item: usize, source: HostSource<'a>, reads: bool) -> Result<Host<T>> {
-        let index = self.hosts.len();
+        let index = self.arguments.hosts.len();
         let (size, edge) = self.size::<T>(per_item);
         let shape = self.shape_of_host(index, size, edge)?;
         let name = self.pipeline.plan.hosts[index].name;
@@ -198,9 +166,8 @@ impl<'p, 'a> Call<'p, 'a> {
             })
             .map_err(|error| error.at(self.pipeline.place_of_host(index)))?;
         // Together, so that an argument that was refused leaves nothing to the next one.
-        self.streams |= source.feed.is_some();
-        self.host_shapes.push(shape);
-        self.hosts.push(source);
+        self.arguments.has_feeds |= source.feed.is_some();
+        self.arguments.hosts.push(HostArgument { source, shape });
         Ok(Host::new(index))
     }
 
@@ -216,12 +183,12 @@ impl<'p, 'a> Call<'p, 'a> {
         if items * per_item != len {
             return Err(ErrorKind::Shape { host, len, per_item });
         }
-        match self.items {
+        match self.arguments.items {
             Some((other_items, other)) if other_items != items => {
                 Err(ErrorKind::Length { host, items, other, other_items })
             }
             _ => {
-                self.items = Some((items, host));
+                self.arguments.items = Some((items, host));
                 Ok(())
             }
         }
@@ -229,7 +196,7 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// What has elements for each chunk has enough of them.
     pub(crate) fn check_per_chunk(&self, chunks: usize) -> Result<()> {
-        if !self.any_per_chunk {
+        if !self.arguments.any_per_chunk {
             return Ok(());
         }
         let plan = self.pipeline.plan;
@@ -238,7 +205,7 @@ impl<'p, 'a> Call<'p, 'a> {
             let short = shape.per_chunk && len / per_chunk < chunks;
             short.then(|| Error::new(ErrorKind::PerChunkLength { host, len, chunks, per_chunk }))
         };
-        for (index, (source, shape)) in self.hosts.iter().zip(&self.host_shapes).enumerate() {
+        for (index, HostArgument { source, shape }) in self.arguments.hosts.iter().enumerate() {
             // A sink takes as many as there are.
             if matches!(source.memory, HostMemory::Streamed) {
                 continue;
@@ -247,8 +214,8 @@ impl<'p, 'a> Call<'p, 'a> {
                 return Err(error.at(self.pipeline.place_of_host(index)));
             }
         }
-        let in_place = self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
-        for ((index, buffer), data) in in_place.zip(&self.in_place) {
+        let in_place = self.arguments.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
+        for ((index, buffer), data) in in_place.zip(&self.arguments.in_place) {
             if let Some(error) = too_short(plan.buffers[index].name, data.len, &buffer.shape) {
                 return Err(error.at(self.pipeline.place_of_buffer(index)));
             }
@@ -260,8 +227,8 @@ impl<'p, 'a> Call<'p, 'a> {
     /// of them are there.
     #[inline]
     pub fn repeats<const N: usize>(&mut self, words: [Option<u64>; N]) {
-        self.repeats = words.iter().all(Option::is_some);
-        self.words.extend(words.into_iter().flatten());
+        self.arguments.repeats = words.iter().all(Option::is_some);
+        self.arguments.words.extend(words.into_iter().flatten());
     }
 
     fn shape_of_host(&self, index: usize, size: Size, edge: Edge) -> Result<Shape> {
@@ -271,14 +238,14 @@ impl<'p, 'a> Call<'p, 'a> {
 
     /// The next host argument, of which only the shape is known yet.
     pub(crate) fn host_of_shape(&mut self, size: Size) -> Result<()> {
-        let shape = self.shape_of_host(self.host_shapes.len(), size, Edge::Clamp)?;
-        self.host_shapes.push(shape);
+        let shape = self.shape_of_host(self.arguments.hosts.len(), size, Edge::Clamp)?;
+        self.arguments.hosts.push(HostArgument { source: HostSource::unknown(), shape });
         Ok(())
     }
 
     /// The next buffer. What is an argument of the run is known by its shape only.
     pub(crate) fn shape_of_buffer(&mut self, size: Size, edge: Edge) -> Result<()> {
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         let BufferPlan { name, kind, .. } = self.pipeline.plan.buffers[index];
         let place = match kind {
             BufferKind::Ring => BufferPlace::Ring,
@@ -289,7 +256,7 @@ impl<'p, 'a> Call<'p, 'a> {
         };
         let shape = Shape::new(name, size, edge)
             .map_err(|kind| Error::new(kind).at(self.pipeline.place_of_buffer(index)))?;
-        self.buffers.push(BufferShape { shape, place });
+        self.arguments.buffers.push(BufferShape { shape, place });
         Ok(())
     }
 }

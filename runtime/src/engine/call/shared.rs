@@ -66,7 +66,7 @@ impl<'a> Call<'_, 'a> {
         init: Option<T>,
         carried: bool,
     ) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         let name = self.pipeline.plan.buffers[index].name;
         let not_streamed = |_| ErrorKind::NotStreamed { host: name, reason: IS_NEEDED_WHOLE };
         let streamed = source.feed.as_ref().map(not_streamed);
@@ -85,14 +85,14 @@ impl<'a> Call<'_, 'a> {
         declared: usize,
         init: Option<T>,
     ) -> Result<Buffer<T>> {
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         self.check_in_place(&data)?;
         let (ptr, len) = (data.ptr(), data.len);
         let buffer = self.shared_buffer(BufferPlace::SharedInPlace(ptr, len), len, declared)?;
         if init.is_some() {
             self.starts(index, Data::Device(ptr), len, init);
         }
-        self.in_place.push(data);
+        self.arguments.in_place.push(data);
         Ok(buffer)
     }
 
@@ -104,7 +104,7 @@ impl<'a> Call<'_, 'a> {
         declared: usize,
     ) -> Result<Buffer<T>> {
         const { assert!(align_of::<T>() <= 256, "device memory is aligned to 256 bytes") };
-        let index = self.buffers.len();
+        let index = self.arguments.buffers.len();
         let name = self.pipeline.plan.buffers[index].name;
         let refused = |kind| Error::new(kind).at(self.pipeline.place_of_buffer(index));
         if len != declared {
@@ -117,6 +117,6 @@ impl<'a> Call<'_, 'a> {
     /// What a buffer holds before the first chunk.
     fn starts<T: Pod>(&mut self, buffer: usize, data: Data<'a>, len: usize, init: Option<T>) {
         let init = init.map(|value| bytemuck::bytes_of(&value).to_vec());
-        self.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
+        self.arguments.shared.push(Shared { buffer, data, bytes: len * size_of::<T>(), init });
     }
 }

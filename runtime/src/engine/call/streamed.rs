@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, ErrorKind, Result, SEES_NEIGHBOURS};
 use crate::base::plan::{OperationKind, OperationPlan};
-use crate::engine::arguments::HostMemory;
 use crate::engine::arguments::shape::Shape;
+use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::feeds::exchange::{End, Exchange, Reached};
@@ -41,7 +41,7 @@ impl<'a> Call<'_, 'a> {
 
     /// Whether nothing but a source says how many items there are.
     pub(crate) fn is_endless(&self) -> bool {
-        self.streams && self.items.is_none()
+        self.arguments.has_feeds && self.arguments.items.is_none()
     }
 
     /// The items to make room for: of a run that ends where its sources do, as many as there can be.
@@ -52,17 +52,20 @@ impl<'a> Call<'_, 'a> {
     /// A run can find out how many items it has.
     pub(crate) fn check_extent(&self, reads: bool) -> Result<()> {
         let is_source = |feed: &Option<Feed<'a>>| feed.as_ref().is_some_and(|feed| !feed.is_sink());
-        if !self.is_endless() || reads && self.hosts.iter().any(|host| is_source(&host.feed)) {
+        if !self.is_endless() || reads && self.arguments.hosts.iter().any(|host| is_source(&host.source.feed))
+        {
             return Ok(());
         }
-        let Some(index) = self.hosts.iter().position(|host| host.feed.is_some()) else { return Ok(()) };
+        let Some(index) = self.arguments.hosts.iter().position(|host| host.source.feed.is_some()) else {
+            return Ok(());
+        };
         let host = self.pipeline.plan.hosts[index].name;
         Err(Error::new(ErrorKind::UnknownLength { host }).at(self.pipeline.place_of_host(index)))
     }
 
     /// The callers who are to be told how the run ends.
     pub(crate) fn callers(&self) -> Vec<Arc<Attached>> {
-        let feeds = self.hosts.iter().filter_map(|host| host.feed.as_ref());
+        let feeds = self.arguments.hosts.iter().filter_map(|host| host.source.feed.as_ref());
         feeds.filter_map(Feed::caller).map(Arc::clone).collect()
     }
 
@@ -70,7 +73,7 @@ impl<'a> Call<'_, 'a> {
     pub(crate) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<(usize, Work<'a>)>) {
         let plan = self.pipeline.plan;
         let (mut ends, mut threads) = (Vec::new(), Vec::new());
-        for (host, (source, shape)) in self.hosts.iter_mut().zip(&self.host_shapes).enumerate() {
+        for (host, HostArgument { source, shape }) in self.arguments.hosts.iter_mut().enumerate() {
             let Some(feed) = source.feed.take() else { continue };
             let is_one = |&operation: &usize| copies(&plan.operations[operation], host);
             let operations = (0..plan.operations.len()).filter(is_one).collect();
@@ -107,13 +110,13 @@ impl<'a> Call<'_, 'a> {
         let by_chunk = |name, len, shape: &Shape, place| {
             shape.per_chunk.then_some(ByChunk { name, len, per_chunk: shape.per_item, place })
         };
-        let hosts = self.hosts.iter().zip(&self.host_shapes).enumerate();
-        let hosts = hosts.filter(|(_, (source, _))| !matches!(source.memory, HostMemory::Streamed));
-        let hosts = hosts.filter_map(move |(index, (source, shape))| {
+        let hosts = self.arguments.hosts.iter().enumerate();
+        let hosts = hosts.filter(|(_, host)| !matches!(host.source.memory, HostMemory::Streamed));
+        let hosts = hosts.filter_map(move |(index, HostArgument { source, shape })| {
             by_chunk(plan.hosts[index].name, source.len, shape, self.pipeline.place_of_host(index))
         });
-        let in_place = self.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
-        let in_place = in_place.zip(&self.in_place).filter_map(move |((index, buffer), data)| {
+        let in_place = self.arguments.buffers.iter().enumerate().filter(|(_, buffer)| buffer.is_in_place());
+        let in_place = in_place.zip(&self.arguments.in_place).filter_map(move |((index, buffer), data)| {
             let place = self.pipeline.place_of_buffer(index);
             by_chunk(plan.buffers[index].name, data.len, &buffer.shape, place)
         });

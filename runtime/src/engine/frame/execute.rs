@@ -9,12 +9,8 @@ use crate::base::error::{DriverError, Error, ErrorKind, Result};
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::base::report::Report;
 use crate::device::memory::Direction;
-use crate::engine::arguments::Room;
-use crate::engine::arguments::in_place::InPlace;
-use crate::engine::arguments::shape::Shape;
-use crate::engine::arguments::shared::Shared;
 use crate::engine::arguments::written::Written;
-use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::log::Course;
@@ -29,7 +25,7 @@ use crate::engine::run::arrival::cancelled;
 use crate::engine::run::functions::Functions;
 use crate::engine::run::{Run, Watch};
 use crate::engine::targets::graph::recorder::{Cover, Recorder};
-use crate::engine::targets::graph::repeat::Given;
+use crate::engine::targets::graph::repeat::RunKey;
 use crate::engine::targets::model::Model;
 use crate::engine::targets::pace;
 use crate::engine::targets::timed::Profiler;
@@ -80,7 +76,9 @@ impl Call<'_, '_> {
         if let Err(error) = self.pipeline.device.driver().may_wait() {
             return Err(explain(plan, error));
         }
-        if self.hosts.len() != plan.hosts.len() || self.buffers.len() != plan.buffers.len() {
+        if self.arguments.hosts.len() != plan.hosts.len()
+            || self.arguments.buffers.len() != plan.buffers.len()
+        {
             return Err(Error::new(ErrorKind::Skipped).at(self.pipeline.place()));
         }
         if self.purpose == Purpose::Run && Cancels::of_this_thread().any() {
@@ -90,9 +88,9 @@ impl Call<'_, '_> {
         let mut cut = self.choose(chunk)?;
         let auto_chunk = self.is_auto(chunk);
         let Pipeline { auto_depth, graphs, .. } = &*self.pipeline;
-        let is_streamed = |host: &HostSource<'_>| matches!(host.memory, HostMemory::Streamed);
+        let is_streamed = |host: &HostArgument<'_>| matches!(host.source.memory, HostMemory::Streamed);
         let basis = Basis {
-            streamed: self.hosts.iter().map(is_streamed).collect(),
+            streamed: self.arguments.hosts.iter().map(is_streamed).collect(),
             auto_chunk,
             auto_depth: auto_depth.is_some(),
             graph: graphs.is_some(),
@@ -108,7 +106,7 @@ impl Call<'_, '_> {
                     timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
                     return Ok(timeline);
                 }
-                if self.streams {
+                if self.arguments.has_feeds {
                     let mut timeline = self.with_threads(cut, stages, body, watch)?;
                     timeline.basis = basis;
                     return Ok(timeline);
@@ -149,15 +147,15 @@ impl Call<'_, '_> {
 
     /// Launches the graphs of the run before, if this one is like that.
     fn again(&mut self, cut: Cut) -> Option<Enqueued> {
-        if !self.repeats || !self.shared.is_empty() || self.purpose != Purpose::Run {
+        if !self.arguments.repeats || !self.arguments.shared.is_empty() || self.purpose != Purpose::Run {
             return None;
         }
-        let Call { pipeline, words, hosts, host_shapes, buffers, in_place, .. } = self;
-        let given = Given { words, cut, hosts, host_shapes, buffers, in_place };
+        let Call { pipeline, arguments, .. } = self;
+        let key = RunKey { arguments, cut };
         let start = pipeline.device.driver().clock();
         // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
         let (launched, totals) =
-            unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &given) }?;
+            unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &key) }?;
         Some(Enqueued {
             // Before anything else, since the device is at work.
             must_drain: AbortOnUnwind,
@@ -188,9 +186,9 @@ impl Call<'_, '_> {
         let slots = self.pipeline.depth.min(cut.chunks());
         let profiles = self.purpose == Purpose::Profile;
         let sampling =
-            profiles.then(|| self.pipeline.sampling(&self.host_shapes, stages, (slots, cut.largest())));
+            profiles.then(|| self.pipeline.sampling(&self.arguments.hosts, stages, (slots, cut.largest())));
         let endless = self.is_endless();
-        let Call { pipeline, shared, .. } = &mut *self;
+        let Call { pipeline, arguments, .. } = &mut *self;
         let plan = pipeline.plan;
         let cover = Cover::new(plan, stages);
         let lanes = match cover {
@@ -206,7 +204,7 @@ impl Call<'_, '_> {
         let graphs = pipeline.graphs.take_if(|_| records);
         let graph = graphs.is_some();
         // What the run shares is copied by the plan's first stream.
-        let graphs_only = graph && shared.is_empty();
+        let graphs_only = graph && arguments.shared.is_empty();
         let recorder = graphs.map(|graphs| Recorder::new(&pipeline.device, graphs, cover, pipeline.depth));
         let recorder = recorder.map(RefCell::new);
 
@@ -225,31 +223,31 @@ impl Call<'_, '_> {
             None => None,
         };
         let streaming = exchange.map(|exchange| self.streaming(exchange, cut));
-        let wanted = self.items.unwrap_or_default();
-        let Call { pipeline, host_shapes, hosts, .. } = &mut *self;
+        let wanted = self.arguments.items.unwrap_or_default();
+        let Call { pipeline, arguments, .. } = &mut *self;
         let staging = RefCell::new(std::mem::take(&mut pipeline.staging));
         let symbols = RefCell::new(std::mem::take(&mut pipeline.symbols));
-        let ahead = if stages { read_ahead(plan, hosts, host_shapes) } else { Vec::new() };
-        let given = self.given(cut);
+        let ahead = if stages { read_ahead(plan, &arguments.hosts) } else { Vec::new() };
         let watch = profiler.as_ref().map_or(Watch::None, Watch::Profile);
         let run = Run::new(
             self.pipeline.resources(),
             (&staging, &symbols),
-            &given,
+            &self.arguments,
+            cut,
             recorder.as_ref(),
             (watch, seen),
             &ahead,
             (streaming, wanted),
         );
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            run.share(&self.shared)?;
+            run.share()?;
             body(&run)?;
             run.finish()?;
             run.close_profile()
         }));
         // Until the device is waited for nothing may unwind past this.
         let must_drain = AbortOnUnwind;
-        let asked = run.asked.get();
+        let asked = run.order.has_asked();
         let (totals, functions, course) = run.into_parts();
         let cut = if endless { course.cut() } else { cut };
         let pipeline = &mut *self.pipeline;
@@ -260,7 +258,7 @@ impl Call<'_, '_> {
         pipeline.symbols = symbols.into_inner();
         // The simulated device's launches carry what they do, once; and variables are given their values before a launch.
         let one_by_one = pipeline.device.is_simulated() || pipeline.symbols.is_any();
-        let repeats = self.repeats && graphs_only && cover == Cover::Run && !one_by_one && !asked;
+        let repeats = self.arguments.repeats && graphs_only && cover == Cover::Run && !one_by_one && !asked;
         let repeated = false;
         Ok(Enqueued {
             cut,
@@ -304,9 +302,7 @@ impl Call<'_, '_> {
         // While the device is at work.
         let mut report = self.report(cut, graph);
         (report.repeated, report.enqueuing) = (repeated, enqueuing);
-        let Call {
-            pipeline, purpose, host_shapes, hosts, mut buffers, shared, mut in_place, mut words, ..
-        } = self;
+        let Call { pipeline, purpose, arguments, .. } = self;
         let plan = pipeline.plan;
         let mut drained = pipeline.drain(graphs_only);
         pipeline.staging.finish(&pipeline.device);
@@ -324,21 +320,15 @@ impl Call<'_, '_> {
         let streams;
         if let Drained::Clean = drained {
             if let (true, Ok(Ok(())), Some(graphs)) = (repeats, &outcome, &mut pipeline.graphs) {
-                let (hosts, host_shapes, buffers, in_place) = (&hosts, &host_shapes, &buffers, &in_place);
-                graphs
-                    .has_done(&Given { words: &words, cut, hosts, host_shapes, buffers, in_place }, &totals);
+                graphs.has_done(&RunKey { arguments: &arguments, cut }, &totals);
             }
             totals.all_arrived();
             streams = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
             // What is carried is a result of a run that went well.
             if let (Ok(Ok(())), None, None) = (&outcome, &failure, &streams) {
-                drained = pipeline.give_back(&shared, &mut totals);
+                drained = pipeline.give_back(&arguments.shared, &mut totals);
                 if let Drained::Clean = drained {
-                    Written { plan, chunks: cut.chunks() }.note(
-                        (&hosts, &host_shapes),
-                        (&buffers, &in_place),
-                        &shared,
-                    );
+                    Written { plan, chunks: cut.chunks() }.note(&arguments);
                 }
             }
         } else {
@@ -347,22 +337,13 @@ impl Call<'_, '_> {
         }
         if let Drained::Lost(_) = drained {
             pipeline.poison();
-            for host in hosts.iter().chain(shared.iter().filter_map(Shared::source)) {
-                if let HostMemory::Pinned(range) = &host.memory {
-                    range.core().poison();
-                }
-            }
-            in_place.iter().for_each(InPlace::poison);
+            arguments.poison();
         }
         std::mem::forget(must_drain);
         pipeline.staging.reset();
         pipeline.graphs.iter_mut().for_each(|graphs| graphs.rest());
         pipeline.states().rest();
         pipeline.symbols.rest();
-        buffers.clear();
-        in_place.clear();
-        words.clear();
-        pipeline.room = Room { host_shapes, buffers, in_place, words };
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         report.time = pipeline.device.driver().clock().saturating_sub(start);
         report.awaited = exchange.map_or_else(Vec::new, |exchange| exchange.awaited());
@@ -372,8 +353,9 @@ impl Call<'_, '_> {
         let outcome = outcome.and_then(|()| streams.map_or(Ok(()), Err));
         if let Some(error) = first_error(plan, outcome, drained, failure) {
             let start = |chunk| if endless { course.start(chunk) } else { cut.start(chunk) };
-            let shapes = &pipeline.room.host_shapes;
-            return Err(error.with_complete(totals.complete(plan, shapes, lacking, start, accepted)));
+            let complete = totals.complete(plan, &arguments.hosts, lacking, start, accepted);
+            pipeline.arena = arguments.into_arena();
+            return Err(error.with_complete(complete));
         }
         if endless {
             watch.had(cut.items());
@@ -387,18 +369,16 @@ impl Call<'_, '_> {
             (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
             pipeline.paces = pace::paces(plan, &timed);
         }
-        Ok(pipeline.timeline(report, purpose, &timed, &hosts))
+        let timeline = pipeline.timeline(report, purpose, &timed, &arguments.hosts);
+        pipeline.arena = arguments.into_arena();
+        Ok(timeline)
     }
 
     /// Works out what a run would take.
     fn predict(self, cut: Cut, stages: bool, body: impl FnOnce(&Run<'_>) -> Result<()>) -> Result<Timeline> {
         let outcome = self.work_out(cut, stages, body);
-        let Call { pipeline, mut host_shapes, mut buffers, mut in_place, mut words, .. } = self;
-        host_shapes.clear();
-        buffers.clear();
-        in_place.clear();
-        words.clear();
-        pipeline.room = Room { host_shapes, buffers, in_place, words };
+        let Call { pipeline, arguments, .. } = self;
+        pipeline.arena = arguments.into_arena();
         outcome
     }
 
@@ -416,19 +396,19 @@ impl Call<'_, '_> {
         watch::calibrated(&pipeline.device);
         let mut model = Model::new(&pipeline.device, plan, &pipeline.streams, slots, cover, &pipeline.paces);
         let mut totals = Totals::default();
-        for shared in &self.shared {
+        for shared in &self.arguments.shared {
             shared.work_out(&mut model, &mut totals, Direction::In);
         }
         let model = RefCell::new(model);
         // Of no use here: nothing is staged and no variable is written.
         let (staging, symbols) = (RefCell::default(), RefCell::default());
-        let given = self.given(cut);
         let (watch, seen) = (Watch::Predict(&model), RunWatch::default());
-        let streaming = (None, self.items.unwrap_or_default());
+        let streaming = (None, self.arguments.items.unwrap_or_default());
         let run = Run::new(
             pipeline.resources(),
             (&staging, &symbols),
-            &given,
+            &self.arguments,
+            cut,
             None,
             (watch, &seen),
             &[],
@@ -441,7 +421,7 @@ impl Call<'_, '_> {
         let mut report = self.report(cut, graph);
         report.enqueuing = nanos(model.clock());
         model.drain();
-        for shared in &self.shared {
+        for shared in &self.arguments.shared {
             shared.work_out(&mut model, &mut totals, Direction::Out);
         }
         report.time = nanos(model.clock());
@@ -449,7 +429,8 @@ impl Call<'_, '_> {
         (report.bytes_to_device, report.bytes_to_host) = (totals.to_device, totals.to_host);
         report.bytes_staged = totals.staged;
         let by_bytes = model.goes_by_bytes();
-        let mut timeline = self.pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.hosts);
+        let mut timeline =
+            self.pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.arguments.hosts);
         timeline.basis.by_bytes = by_bytes;
         Ok(timeline)
     }
@@ -479,11 +460,6 @@ impl Call<'_, '_> {
             awaited: Vec::new(),
             simulated: device.is_simulated(),
         }
-    }
-
-    fn given(&self, cut: Cut) -> Given<'_> {
-        let Call { words, hosts, host_shapes, buffers, in_place, .. } = self;
-        Given { words, cut, hosts, host_shapes, buffers, in_place }
     }
 }
 
@@ -562,13 +538,13 @@ fn comes_first(error: &DriverError, other: &Error) -> bool {
 
 /// The operations whose pageable data can be read before the chunk is there, each with its argument: all that are enqueued
 /// for every chunk, from data that nothing before them in a chunk has written.
-fn read_ahead(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape]) -> Vec<(usize, usize)> {
+fn read_ahead(plan: &Plan, hosts: &[HostArgument<'_>]) -> Vec<(usize, usize)> {
     let ahead = |(index, operation): (usize, &OperationPlan)| {
         let OperationKind::Upload { host, .. } = operation.kind else { return None };
-        let is_pageable = matches!(hosts.get(host)?.memory, HostMemory::Pageable(_));
+        let is_pageable = matches!(hosts.get(host)?.source.memory, HostMemory::Pageable(_));
         let writes = |earlier: &OperationPlan| matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host);
         let waits = operation.conditional || plan.operations[..index].iter().any(writes);
-        (is_pageable && !waits && shapes[host].halo == 0).then_some((index, host))
+        (is_pageable && !waits && hosts[host].shape.halo == 0).then_some((index, host))
     };
     plan.operations.iter().enumerate().filter_map(ahead).collect()
 }
@@ -576,14 +552,13 @@ fn read_ahead(plan: &Plan, hosts: &[HostSource<'_>], shapes: &[Shape]) -> Vec<(u
 /// The bytes of an operation's staging slot, if the CPU has a part in its copy.
 pub(crate) fn staged_bytes(
     operation: &OperationPlan,
-    hosts: &[HostSource<'_>],
-    shapes: &[Shape],
+    hosts: &[HostArgument<'_>],
     chunk: usize,
 ) -> Option<usize> {
     match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-            let shape = shapes[host];
-            match hosts.get(host)?.memory {
+            let HostArgument { source, shape } = hosts.get(host)?;
+            match source.memory {
                 HostMemory::Pageable(_) | HostMemory::Streamed => {
                     Some(shape.items(chunk).saturating_mul(shape.bytes()))
                 }

@@ -6,8 +6,7 @@ use crate::base::model::DeviceModel;
 use crate::base::plan::{OperationKind, OperationPlan};
 use crate::base::report::Report;
 use crate::driver::DriverResult;
-use crate::engine::arguments::shape::Shape;
-use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::pipeline::Pipeline;
 use crate::engine::purpose::Purpose;
 use crate::engine::targets::timed::observed::Observed;
@@ -20,14 +19,14 @@ impl Pipeline {
     /// of a `chunk` are the run's.
     pub(crate) fn sampling(
         &self,
-        shapes: &[Shape],
+        hosts: &[HostArgument<'_>],
         stages: bool,
         (slots, chunk): (usize, usize),
     ) -> Sampling {
         let driver = self.device.driver();
         // A simulated device is as quick as it is, whatever the host does; and one that is waited for after each operation is slow.
         let waits = !self.device.is_simulated() && !driver.is_synchronous();
-        let share = || share(self.plan, shapes, (stages, self.spreads()), (slots, chunk)).filter(|_| waits);
+        let share = || share(self.plan, hosts, (stages, self.spreads()), (slots, chunk)).filter(|_| waits);
         Sampling::new(self.profile_share.or_else(share), self.depth)
     }
 
@@ -49,7 +48,7 @@ impl Pipeline {
         report: Report,
         purpose: Purpose,
         timed: &[Timed],
-        hosts: &[HostSource<'_>],
+        hosts: &[HostArgument<'_>],
     ) -> Timeline {
         let mut timeline = Timeline {
             plan: self.plan,
@@ -112,10 +111,10 @@ impl Pipeline {
 
 /// Whether an operation copies from or to ordinary memory. Of a page-locked argument the CPU makes up what lies beyond its ends,
 /// which is not what a run waits for.
-fn is_staged(operation: &OperationPlan, hosts: &[HostSource<'_>]) -> bool {
+fn is_staged(operation: &OperationPlan, hosts: &[HostArgument<'_>]) -> bool {
     match operation.kind {
         OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-            hosts.get(host).is_some_and(|source| !matches!(source.memory, HostMemory::Pinned(_)))
+            hosts.get(host).is_some_and(|host| !matches!(host.source.memory, HostMemory::Pinned(_)))
         }
         _ => false,
     }

@@ -3,7 +3,7 @@
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::plan::OperationKind;
 use crate::engine::arguments::shape::{BufferPlace, BufferShape};
-use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::costs::{self, AUTO_SLOT_BYTES, Costs};
@@ -31,7 +31,8 @@ impl Call<'_, '_> {
         self.set_depth(depth, declared)?;
         let cut = self.cut(declared)?;
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
-        let mut staged = self.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
+        let mut staged =
+            self.arguments.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
         // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
         if staged.peek().is_some() && device.driver().polls() {
             let slot_bytes = cut.largest().saturating_mul(self.largest_item());
@@ -77,7 +78,7 @@ impl Call<'_, '_> {
         if !self.is_auto(declared) {
             return Ok(Cut::even(items, chunk));
         }
-        let staged = self.hosts.iter().any(is_pageable);
+        let staged = self.arguments.hosts.iter().any(is_pageable);
         let item = self.largest_item();
         let total = items.saturating_mul(item);
         if total <= NOT_WORTH_ASKING {
@@ -100,7 +101,11 @@ impl Call<'_, '_> {
         if self.is_endless() {
             return Ok(Cut::even(items, chunk));
         }
-        Ok(if self.any_per_chunk || staged { Cut::equal(items, chunk) } else { Cut::ramped(items, chunk) })
+        Ok(if self.arguments.any_per_chunk || staged {
+            Cut::equal(items, chunk)
+        } else {
+            Cut::ramped(items, chunk)
+        })
     }
 
     pub(crate) fn is_auto(&self, declared: ChunkSize) -> bool {
@@ -109,15 +114,16 @@ impl Call<'_, '_> {
 
     /// Bytes of an item where it is largest.
     fn largest_item(&self) -> usize {
-        let buffers = self.buffers.iter().filter(|buffer| !buffer.is_shared());
-        let shapes = self.host_shapes.iter().chain(buffers.map(|buffer| &buffer.shape));
+        let buffers = self.arguments.buffers.iter().filter(|buffer| !buffer.is_shared());
+        let shapes =
+            self.arguments.hosts.iter().map(|host| &host.shape).chain(buffers.map(|buffer| &buffer.shape));
         let by_item = shapes.filter(|shape| !shape.per_chunk);
         by_item.map(|shape| shape.bytes()).max().unwrap_or(1).max(1)
     }
 
     /// Bytes that the ring has for an item of one chunk, in all its buffers together.
     fn bytes_in_ring(&self) -> usize {
-        let ring = self.buffers.iter().filter(|buffer| matches!(buffer.place, BufferPlace::Ring));
+        let ring = self.arguments.buffers.iter().filter(|buffer| matches!(buffer.place, BufferPlace::Ring));
         let by_item = ring.filter(|buffer| !buffer.shape.per_chunk);
         by_item.fold(0, |sum: usize, buffer| sum.saturating_add(buffer.shape.bytes()))
     }
@@ -139,7 +145,7 @@ impl Call<'_, '_> {
         let Some(budget) = self.pipeline.budget else { return usize::MAX };
         let depth = self.pipeline.depth;
         let (mut fixed, mut per_item) = (0_usize, 0_usize);
-        for buffer in &self.buffers {
+        for buffer in &self.arguments.buffers {
             let shape = buffer.shape;
             match buffer.place {
                 BufferPlace::Shared(_) => fixed = fixed.saturating_add(buffer.bytes(0)).saturating_add(ALIGN),
@@ -173,7 +179,7 @@ impl Call<'_, '_> {
             bytes.and_then(|bytes| bytes.checked_mul(depth)).is_some_and(|bytes| bytes <= isize::MAX as usize)
         };
         // `chunk = usize::MAX` means all in one: how many that is, a run knows.
-        if !self.buffers.iter().all(addressable) {
+        if !self.arguments.buffers.iter().all(addressable) {
             return Ok(());
         }
         self.reserve_ring(chunk, depth, false)
@@ -232,11 +238,12 @@ impl Call<'_, '_> {
         let slots = self.pipeline.depth.min(cut.chunks());
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         self.reserve_ring(chunk, slots, true)?;
-        let Call { pipeline, host_shapes, hosts, .. } = &mut *self;
+        let Call { pipeline, arguments, .. } = &mut *self;
         let operations = pipeline.plan.operations;
         pipeline.staging.reset();
-        let slot_bytes = |operation| staged_bytes(operation, hosts, host_shapes, chunk);
-        let stages = !hosts.is_empty() && operations.iter().any(|operation| slot_bytes(operation).is_some());
+        let slot_bytes = |operation| staged_bytes(operation, &arguments.hosts, chunk);
+        let stages =
+            !arguments.hosts.is_empty() && operations.iter().any(|operation| slot_bytes(operation).is_some());
         if stages {
             let sizes: Vec<_> = operations.iter().map(slot_bytes).collect();
             let name = |operation: usize| operations[operation].text;
@@ -253,14 +260,14 @@ impl Call<'_, '_> {
         let Pipeline { device, plan, ring, graphs, .. } = &mut *self.pipeline;
         // What kernels of the run before know may go now, whether a run follows or not.
         graphs.iter_mut().for_each(|graphs| graphs.done = None);
-        let reserved = ring.reserve(device, plan.buffers, self.buffers.iter().map(size));
+        let reserved = ring.reserve(device, plan.buffers, self.arguments.buffers.iter().map(size));
         reserved.map_err(|error| error.at(self.pipeline.place()))
     }
 
     /// Whether the ring stays within its budget.
     fn check_budget(&self, chunk: usize, slots: usize, shared: bool) -> Result<()> {
         let Some(budget) = self.pipeline.budget else { return Ok(()) };
-        let on_device = self.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
+        let on_device = self.arguments.buffers.iter().filter(|b| !matches!(b.place, BufferPlace::HostRing));
         let needs = |slots| Ring::total(on_device.clone().filter_map(|b| room(b, chunk, slots, shared)));
         let needed = needs(slots);
         if needed <= budget {
@@ -273,8 +280,8 @@ impl Call<'_, '_> {
     /// Both sides of a copy have items of the same size.
     pub(crate) fn check_copies(&self) -> Result<()> {
         let plan = self.pipeline.plan;
-        let host = |index: usize| (plan.hosts[index].name, self.host_shapes[index].per_item);
-        let buffer = |index: usize| (plan.buffers[index].name, self.buffers[index].shape.per_item);
+        let host = |index: usize| (plan.hosts[index].name, self.arguments.hosts[index].shape.per_item);
+        let buffer = |index: usize| (plan.buffers[index].name, self.arguments.buffers[index].shape.per_item);
         for (index, operation) in plan.operations.iter().enumerate() {
             let ((from, from_per_item), (to, to_per_item)) = match operation.kind {
                 OperationKind::Upload { host: from, buffer: to } => (host(from), buffer(to)),
@@ -298,8 +305,8 @@ impl Call<'_, '_> {
 }
 
 /// Whether the CPU copies what the device copies.
-fn is_pageable(host: &HostSource<'_>) -> bool {
-    matches!(host.memory, HostMemory::Pageable(_) | HostMemory::Streamed)
+fn is_pageable(host: &HostArgument<'_>) -> bool {
+    matches!(host.source.memory, HostMemory::Pageable(_) | HostMemory::Streamed)
 }
 
 /// The bytes of a buffer's slots and how many there are, if it has any. `shared`: also of what is the whole run's.

@@ -63,18 +63,18 @@ pub(crate) fn cancelled(plan: &'static Plan, chunk: Option<u64>) -> Error {
 impl Run<'_> {
     /// The chunks, in order. One that sources fill is waited for.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk> + '_ {
-        let (cut, mut index) = (self.cut.get(), 0);
+        let (cut, mut index) = (self.chunks.cut.get(), 0);
         let chunks = cut.chunks();
         std::iter::from_fn(move || {
-            let left = match &self.streaming {
-                Some(streaming) => !self.ended.get() && (streaming.endless || index < chunks),
+            let left = match &self.chunks.streaming {
+                Some(streaming) => !self.chunks.ended.get() && (streaming.endless || index < chunks),
                 None => index < chunks,
             };
-            if self.cancels.any() && left {
-                self.refuse_with(cancelled(self.plan, Some(index as u64)));
+            if self.chunks.cancels.any() && left {
+                self.order.refuse_with(cancelled(self.plan, Some(index as u64)));
                 return None;
             }
-            let chunk = match &self.streaming {
+            let chunk = match &self.chunks.streaming {
                 None if index < chunks => cut.at(index),
                 None => return None,
                 Some(streaming) => self.next_chunk(streaming, index)?,
@@ -85,17 +85,17 @@ impl Run<'_> {
     }
 
     fn next_chunk(&self, streaming: &Streaming<'_>, index: usize) -> Option<Chunk> {
-        if !self.in_order() {
+        if !self.order.is_kept() {
             return None;
         }
         match self.arrival(streaming, index) {
             Ok(chunk) => chunk,
             Err(Halt::Function) => {
-                self.stopped.set(true);
+                self.order.stop();
                 None
             }
             Err(Halt::Error(error)) => {
-                self.refuse_with(error);
+                self.order.refuse_with(error);
                 None
             }
         }
@@ -107,8 +107,8 @@ impl Run<'_> {
         if exchange.function_has_failed() {
             return Err(Halt::Function);
         }
-        let chunk = if endless { self.course.borrow().next() } else { whole.at(index) };
-        if chunk.len == 0 || self.ended.get() {
+        let chunk = if endless { self.chunks.log.borrow().next() } else { whole.at(index) };
+        if chunk.len == 0 || self.chunks.ended.get() {
             return Ok(None);
         }
         // What is recorded of the chunk before need not wait for this one.
@@ -118,7 +118,7 @@ impl Run<'_> {
         if !endless {
             return Ok(Some(chunk));
         }
-        self.ended.set(exchange.ends_before(index + 1));
+        self.chunks.ended.set(exchange.ends_before(index + 1));
         if len == 0 {
             return Ok(None);
         }
@@ -129,8 +129,8 @@ impl Run<'_> {
             return Err(Error::new(kind).at(place).into());
         }
         // As far as it is known: operations of later chunks are refused.
-        let chunk = self.course.borrow_mut().push(len);
-        self.cut.set(self.course.borrow().cut());
+        let chunk = self.chunks.log.borrow_mut().push(len);
+        self.chunks.cut.set(self.chunks.log.borrow().cut());
         Ok(Some(chunk))
     }
 
@@ -158,7 +158,7 @@ impl Run<'_> {
             if exchange.sources().all(|(number, _)| exchange.has_filled(number, chunk.index)) {
                 return Ok(());
             }
-            if self.cancels.any() {
+            if self.chunks.cancels.any() {
                 return Err(cancelled(self.plan, Some(chunk.index as u64)).into());
             }
             if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
@@ -207,12 +207,12 @@ impl Run<'_> {
             return Ok(());
         }
         // Else what is done while the host waits for the device might ask for the same chunk.
-        self.settles.set(true);
+        self.chunks.settles.set(true);
         let settled = end
             .operations
             .iter()
             .try_for_each(|&operation| self.settle(staging, operation, chunk.index % staging.slots().max(1)));
-        self.settles.set(false);
+        self.chunks.settles.set(false);
         settled?;
         self.ask(staging, streaming, (number, end), chunk)
     }
@@ -220,15 +220,15 @@ impl Run<'_> {
     /// What comes next waits for the device, or for a sink: has sources fill the next chunk meanwhile, which begins by waiting for
     /// the same. A device that is polled is asked, and what graphs copy is not known one by one.
     pub(crate) fn read_next(&self) -> DriverResult<()> {
-        let Some(streaming) = &self.streaming else { return Ok(()) };
-        if self.polls || self.is_recorded() || self.ended.get() || !self.in_order() {
+        let Some(streaming) = &self.chunks.streaming else { return Ok(()) };
+        if self.polls || self.is_recorded() || self.chunks.ended.get() || !self.order.is_kept() {
             return Ok(());
         }
-        let chunk = streaming.whole.at(self.begun_chunk() + 1);
+        let chunk = streaming.whole.at(self.chunks.current().chunk.index + 1);
         let mut staging = self.staging.borrow_mut();
         for (number, end) in streaming.exchange.sources() {
             // Else a later operation of this chunk is still to read the slot.
-            let is_over = end.operations.iter().all(|&operation| operation < self.begun_operation());
+            let is_over = end.operations.iter().all(|&operation| operation < self.order.last());
             if chunk.len > 0 && is_over {
                 self.settle_and_ask(&mut staging, streaming, (number, end), chunk)?;
             }
@@ -249,7 +249,7 @@ impl Run<'_> {
         };
         if !endless {
             let short = lengths.find(|(items, _)| *items < chunk.len);
-            let (wanted, other) = self.wanted;
+            let (wanted, other) = self.chunks.wanted;
             return short.map_or(Ok(chunk.len), |short| Err(ended(short, wanted, other)));
         }
         let Some(first) = lengths.next() else { return Ok(0) };
@@ -265,7 +265,9 @@ impl Run<'_> {
 
     /// Has sources read ahead: as far as there are slots, and no further ahead of the sinks than there are and one more.
     fn read_on(&self, staging: &mut Staging, current: usize) -> DriverResult<()> {
-        let Some(streaming) = self.streaming.as_ref().filter(|_| self.in_order() && !self.ended.get()) else {
+        let Some(streaming) =
+            self.chunks.streaming.as_ref().filter(|_| self.order.is_kept() && !self.chunks.ended.get())
+        else {
             return Ok(());
         };
         let Streaming { exchange, whole, .. } = streaming;
@@ -316,7 +318,7 @@ impl Run<'_> {
             match staging.slot(operation, slot).filter(|slot| slot.bytes() >= bytes) {
                 Some(slot) => slots.push(slot.begin_to_read(chunk.index)),
                 None => {
-                    self.refuse();
+                    self.order.refuse();
                     return Ok(());
                 }
             }
@@ -337,10 +339,10 @@ impl Run<'_> {
         version: u64,
         waited: &mut Waited,
     ) -> DriverResult<()> {
-        let nothing_left = self.streaming.is_some_and(|streaming| {
-            !streaming.endless && self.begun_chunk() + 1 >= streaming.whole.chunks()
+        let nothing_left = self.chunks.streaming.is_some_and(|streaming| {
+            !streaming.endless && self.chunks.current().chunk.index + 1 >= streaming.whole.chunks()
         });
-        if nothing_left || exchange.has_ended() || self.cancels.any() {
+        if nothing_left || exchange.has_ended() || self.chunks.cancels.any() {
             // Who no longer pushes may wait for the run, and not pull before that.
             exchange.keep();
         }
@@ -403,9 +405,9 @@ impl Run<'_> {
 
     /// Has sources read ahead while the host waits for something else.
     pub(crate) fn read_meanwhile(&self, staging: &mut Staging) -> DriverResult<()> {
-        if self.streaming.is_none() || self.settles.get() {
+        if self.chunks.streaming.is_none() || self.chunks.settles.get() {
             return Ok(());
         }
-        self.read_on(staging, self.begun_chunk())
+        self.read_on(staging, self.chunks.current().chunk.index)
     }
 }

@@ -21,10 +21,10 @@ impl Operation<'_> {
     /// Copies this chunk of host data to the device, through a pinned slot if it is pageable.
     pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
         let _seen = self.seen();
-        let shape = self.run.host_shapes[from.index];
+        let shape = self.run.arguments.hosts[from.index].shape;
         let bytes = shape.items(self.chunk.len) * shape.bytes();
         let to = self.same_size(self.range_to_write(to)?, bytes)?;
-        let memory = &self.run.hosts[from.index].memory;
+        let memory = &self.run.arguments.hosts[from.index].source.memory;
         if let Some(model) = self.run.model() {
             self.check(self.work_out_upload(&mut model.borrow_mut(), memory, shape, bytes))?;
         } else if shape.halo > 0 {
@@ -135,13 +135,13 @@ impl Operation<'_> {
     /// Copies a buffer's chunk to the host, through a pinned slot if the host data is pageable.
     pub fn download<T: Pod>(&self, from: Buffer<T>, to: Host<T>) -> Result<()> {
         let _seen = self.seen();
-        let shape = self.run.host_shapes[to.index];
-        if !self.run.hosts[to.index].writable {
+        let shape = self.run.arguments.hosts[to.index].shape;
+        if !self.run.arguments.hosts[to.index].source.writable {
             return self.fail(ErrorKind::Skipped);
         }
         let (start, bytes) = self.host_range(shape);
         let from = self.same_size(self.device_range(from)?, bytes)?;
-        match &self.run.hosts[to.index].memory {
+        match &self.run.arguments.hosts[to.index].source.memory {
             HostMemory::Pinned(range) => {
                 // SAFETY: the chunk's items are within the argument.
                 let to = unsafe { range.ptr().add(start) };
@@ -182,8 +182,9 @@ impl Operation<'_> {
     /// Copies a buffer's chunk to another buffer.
     pub fn copy<T: Pod>(&self, from: Buffer<T>, to: Buffer<T>) -> Result<()> {
         let _seen = self.seen();
-        let is_host =
-            |buffer: Buffer<T>| matches!(self.run.buffers[buffer.index].place, BufferPlace::HostRing);
+        let is_host = |buffer: Buffer<T>| {
+            matches!(self.run.arguments.buffers[buffer.index].place, BufferPlace::HostRing)
+        };
         let direction = (is_host(from), is_host(to));
         let (from, bytes) = self.device_range(from)?;
         let to = self.same_size(self.range_to_write(to)?, bytes)?;
@@ -209,7 +210,7 @@ impl Operation<'_> {
     /// Waits until what earlier operations of this chunk copy to pageable data is there. The CPU is about to read it, and
     /// the events that order the device's copies are nothing to the CPU.
     fn deliver(&self, host: usize) -> Result<()> {
-        if !self.run.hosts[host].writable {
+        if !self.run.arguments.hosts[host].source.writable {
             return Ok(());
         }
         let is_earlier = |operation: &OperationPlan| matches!(operation.kind, OperationKind::Download { host: to, .. } if to == host);

@@ -33,7 +33,7 @@ impl<'r> Operation<'r> {
     pub fn enqueue(&self) -> Enqueue<'r> {
         let refused = self.begin_routine().err();
         if let Some(error) = &refused {
-            self.run.refuse_with(error.clone());
+            self.run.order.refuse_with(error.clone());
         }
         Enqueue { operation: *self, refused, _seen: self.seen() }
     }
@@ -68,7 +68,7 @@ impl<'r> Operation<'r> {
                 self.direct(|stream| self.waited_for(stream))
             }
             Err(error) => {
-                self.run.refuse();
+                self.run.order.refuse();
                 Err(error.at(self.place()))
             }
         }
@@ -160,7 +160,7 @@ impl Enqueue<'_> {
             return None;
         }
         if let Err(error) = self.operation.check(self.device().driver().make_current()) {
-            self.operation.run.refuse_with(error);
+            self.operation.run.order.refuse_with(error);
         }
         Some(std::ptr::with_exposed_provenance_mut(self.operation.direct_stream().0 as usize))
     }
@@ -199,7 +199,7 @@ impl Enqueue<'_> {
     {
         let done = self.try_simulate(memory, body);
         if let Err(error) = &done {
-            self.operation.run.refuse_with(error.clone());
+            self.operation.run.order.refuse_with(error.clone());
         }
         done
     }
@@ -270,7 +270,7 @@ impl Enqueue<'_> {
     pub(crate) fn library(&self, enqueue: impl FnOnce() -> Result<()>) -> Result<()> {
         enqueue().map_err(|error| {
             let error = error.at(self.operation.place());
-            self.operation.run.refuse_with(error.clone());
+            self.operation.run.order.refuse_with(error.clone());
             error
         })
     }

@@ -1,15 +1,17 @@
 //! [`Run`]: what the generated code enqueues chunk by chunk.
 
 pub(crate) mod arrival;
+mod chunks;
 mod copies;
 pub(crate) mod enqueue;
 pub(crate) mod functions;
 pub(crate) mod operation;
+mod order;
 pub(crate) mod routine;
 mod state;
 mod symbols;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Mutex;
 
 use crate::base::chunk::Chunk;
@@ -18,10 +20,7 @@ use crate::base::plan::Plan;
 use crate::device::Device;
 use crate::device::stream::Event;
 use crate::driver::{DriverResult, RawEvent, RawStream};
-use crate::engine::arguments::in_place::InPlace;
-use crate::engine::arguments::shape::{BufferShape, Shape};
-use crate::engine::arguments::shared::Shared;
-use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::log::Course;
 use crate::engine::explain::explain;
@@ -29,8 +28,10 @@ use crate::engine::feeds::awaited::Wait;
 use crate::engine::feeds::streamed::Streaming;
 use crate::engine::place::place_of_pipeline;
 use crate::engine::run::arrival::Waited;
+use crate::engine::run::chunks::{Chunks, Current};
 use crate::engine::run::functions::Functions;
 use crate::engine::run::operation::Operation;
+use crate::engine::run::order::Order;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::staging::slot::Delivery;
@@ -39,12 +40,10 @@ use crate::engine::state::States;
 use crate::engine::streams::Streams;
 use crate::engine::symbols::Symbols;
 use crate::engine::targets::graph::recorder::Recorder;
-use crate::engine::targets::graph::repeat::Given;
 use crate::engine::targets::model::Model;
 use crate::engine::targets::queue::{Numbered, Queue};
 use crate::engine::targets::timed::Profiler;
 use crate::engine::totals::Totals;
-use crate::job::Cancels;
 use crate::observe::watch::RunWatch;
 
 /// One of the plan's streams.
@@ -67,38 +66,15 @@ pub struct Run<'r> {
     pub(crate) id: u32,
     pub(crate) depth: usize,
     pub(crate) ring: &'r Ring,
-    pub(crate) hosts: &'r [HostSource<'r>],
-    pub(crate) host_shapes: &'r [Shape],
-    pub(crate) buffers: &'r [BufferShape],
-    pub(crate) in_place: &'r [InPlace],
+    pub(crate) arguments: &'r Arguments<'r>,
     pub(crate) functions: RefCell<Functions>,
     pub(crate) staging: &'r RefCell<Staging>,
     pub(crate) symbols: &'r RefCell<Symbols>,
     pub(crate) totals: RefCell<Totals>,
     pub(crate) states: &'r Mutex<States>,
     streams: &'r Streams,
-    /// As far as it is known: a run that ends where its sources do learns it chunk by chunk.
-    pub(crate) cut: Cell<Cut>,
-    /// Of such a run.
-    pub(crate) course: RefCell<Course>,
-    /// If there are sources or sinks.
-    pub(crate) streaming: Option<Streaming<'r>>,
-    /// The items that sources must have, and the argument that says so.
-    pub(crate) wanted: (usize, &'static str),
-    /// Whether the sources have ended.
-    pub(crate) ended: Cell<bool>,
-    /// Whether the host waits for the slots that a source is to fill next.
-    pub(crate) settles: Cell<bool>,
-    /// Whether a function has failed, so that nothing more is begun.
-    pub(crate) stopped: Cell<bool>,
-    /// Who may ask it to end.
-    pub(crate) cancels: Cancels,
-    /// The chunk of the operation that was begun last, or the first one.
-    current: Cell<Current>,
-    /// How many operations, over all chunks, have been begun.
-    begun: Cell<usize>,
-    /// Whether they came in the plan's order, none left out.
-    in_order: Cell<bool>,
+    pub(crate) chunks: Chunks<'r>,
+    pub(crate) order: Order,
     /// In graph mode.
     recorder: Option<&'r RefCell<Recorder>>,
     watch: Watch<'r>,
@@ -110,10 +86,6 @@ pub struct Run<'r> {
     spread: bool,
     /// Whether the host asks the device how far it is, in place of waiting.
     pub(crate) polls: bool,
-    /// Whether something was asked that may be answered otherwise the next time.
-    pub(crate) asked: Cell<bool>,
-    /// Why nothing more is enqueued, if that is to be reported by the next operation.
-    refused: RefCell<Option<Error>>,
 }
 
 /// What a run uses of its pipeline.
@@ -141,25 +113,17 @@ pub(crate) enum Watch<'r> {
     Predict(&'r RefCell<Model>),
 }
 
-/// A chunk as its operations need it.
-#[derive(Clone, Copy)]
-struct Current {
-    chunk: Chunk,
-    /// Its ring slot.
-    slot: usize,
-}
-
 impl<'r> Run<'r> {
     pub(crate) fn new(
         resources: Resources<'r>,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
-        given: &Given<'r>,
+        arguments: &'r Arguments<'r>,
+        cut: Cut,
         recorder: Option<&'r RefCell<Recorder>>,
         (watch, seen): (Watch<'r>, &'r RunWatch),
         read_ahead: &'r [(usize, usize)],
         (streaming, wanted): (Option<Streaming<'r>>, (usize, &'static str)),
     ) -> Self {
-        let &Given { cut, hosts, host_shapes, buffers, in_place, .. } = given;
         let Resources { device, plan, id, depth, ring, states, streams, spread } = resources;
         // A graph has an order in place of streams, and more freedom costs more to launch. A profile of graphs is one of streams.
         let graphs = match watch {
@@ -170,10 +134,6 @@ impl<'r> Run<'r> {
             Some(streaming) => Functions::noting(&streaming.exchange.failure),
             None => Functions::default(),
         };
-        let endless = streaming.is_some_and(|streaming| streaming.endless);
-        // Nobody asks for what is further behind than there are slots, before and behind the device.
-        let course = Course::new(cut.largest(), 2 * depth + 2);
-        let cut = if endless { course.cut() } else { cut };
         Self {
             device,
             plan,
@@ -181,39 +141,26 @@ impl<'r> Run<'r> {
             depth,
             spread: spread && !graphs,
             ring,
-            hosts,
-            host_shapes,
-            buffers,
-            in_place,
+            arguments,
             functions: RefCell::new(functions),
             staging,
             symbols,
             totals: RefCell::default(),
             states,
             streams,
-            cut: Cell::new(cut),
-            course: RefCell::new(course),
-            streaming,
-            wanted,
-            ended: Cell::new(false),
-            settles: Cell::new(false),
-            stopped: Cell::new(false),
-            cancels: Cancels::of_this_thread(),
-            current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
-            begun: Cell::new(0),
-            in_order: Cell::new(true),
+            chunks: Chunks::new(cut, depth, streaming, wanted),
+            order: Order::new(plan.operations.len()),
             polls: recorder.is_none() && device.driver().polls(),
             recorder,
             watch,
             seen,
             read_ahead,
-            asked: Cell::new(false),
-            refused: RefCell::new(None),
         }
     }
 
     /// Copies what the whole run shares to the device, before anything else.
-    pub(crate) fn share(&self, shared: &[Shared<'_>]) -> Result<()> {
+    pub(crate) fn share(&self) -> Result<()> {
+        let shared = &self.arguments.shared;
         let Some(stream) = self.streams.all().first().filter(|_| !shared.is_empty()) else { return Ok(()) };
         let moved = Transfer { device: self.device, stream, ring: self.ring }
             .begin(shared)
@@ -237,20 +184,16 @@ impl<'r> Run<'r> {
     /// Begins the plan's operation `index` of chunk `c`, on a stream.
     #[inline]
     pub fn on<'o>(&'o self, StreamKey(stream): StreamKey, index: usize, c: Chunk) -> Operation<'o> {
-        let begun = self.begun.get();
-        if begun != c.index * self.plan.operations.len() + index {
-            self.refuse();
-        }
-        self.begun.set(begun + 1);
-        let current = self.current.get().chunk;
+        self.order.begin(index, c.index);
+        let current = self.chunks.current().chunk;
         // The first one of a run that learns its chunks has no items before it begins.
         if c.index != current.index || current.len == 0 {
             self.begin(c.index);
         }
-        let Current { chunk, slot } = self.current.get();
+        let Current { chunk, slot } = self.chunks.current();
         if chunk.len == 0 {
             // There is none in a run of nothing.
-            self.refuse();
+            self.order.refuse();
         }
         let own = self.plan.streams[stream].is_per_slot(self.spread);
         let number = self.streams.number(stream, if own { slot } else { 0 });
@@ -258,30 +201,12 @@ impl<'r> Run<'r> {
         Operation { run: self, index, chunk, slot, stream }
     }
 
-    /// Whether it ends where its sources do.
-    fn is_endless(&self) -> bool {
-        self.streaming.is_some_and(|streaming| streaming.endless)
-    }
-
-    /// Whether everything so far was enqueued as the plan has it.
-    pub(crate) fn in_order(&self) -> bool {
-        self.in_order.get()
-    }
-
-    /// Lets nothing more be enqueued: the run has left its plan.
-    pub(crate) fn refuse(&self) {
-        self.in_order.set(false);
-    }
-
     /// Whether every operation of every chunk was enqueued, in order.
     pub(crate) fn finish(&self) -> Result<()> {
-        if let Some(error) = self.refused() {
+        if let Some(error) = self.order.take_refusal() {
             return Err(error);
         }
-        let all = self.cut.get().chunks() * self.plan.operations.len();
-        // What was stopped is at the end of a chunk, and has its error.
-        let is_whole = self.begun.get() == all || self.stopped.get();
-        if self.in_order.get() && is_whole {
+        if self.order.is_whole(self.chunks.cut.get().chunks()) {
             if let Some(model) = self.model() {
                 return model.borrow_mut().launch().map_err(|error| explain(self.plan, error));
             }
@@ -334,26 +259,20 @@ impl<'r> Run<'r> {
     /// An operation of another chunk follows, this one: launches what a graph ends before.
     #[inline(never)]
     fn begin(&self, index: usize) {
-        // Cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
-        let chunk = if self.is_endless() { self.course.borrow().at(index) } else { self.cut.get().at(index) };
-        self.current.set(Current { chunk, slot: index % self.depth });
+        let chunk = self.chunks.begin(index);
         // A chunk after the last has no items, and what there is for each chunk ends before it.
         if chunk.len == 0 {
-            self.refuse();
+            self.order.refuse();
         }
-        if self.in_order() {
+        if self.order.is_kept() {
             // What is staged of the chunks before those in the ring was waited for.
-            let done = index.saturating_sub(self.depth);
-            self.seen.has_done(|| match self.is_endless() {
-                true => self.course.borrow().start(done),
-                false => self.cut.get().start(done),
-            });
+            self.seen.has_done(|| self.chunks.start(index.saturating_sub(self.depth)));
         }
         if index.is_multiple_of((self.depth / STAGE_OFTEN).max(1)) {
             // Not only when there is nothing else to do: threads that copy would have much to do at once, and then nothing.
             let staged = self.stage_ahead(&mut self.staging.borrow_mut());
             if let Err(error) = staged {
-                self.refuse_with(explain(self.plan, error));
+                self.order.refuse_with(explain(self.plan, error));
             }
         }
         if let Some(profiler) = self.profiler() {
@@ -362,13 +281,13 @@ impl<'r> Run<'r> {
         if let Some(model) = self.model() {
             let begun = model.borrow_mut().begin_chunk(index);
             if let Err(error) = begun {
-                self.refuse_with(explain(self.plan, error));
+                self.order.refuse_with(explain(self.plan, error));
             }
         }
         let Some(recorder) = self.recorder else { return };
-        let ends = self.in_order() && recorder.borrow().is_full();
+        let ends = self.order.is_kept() && recorder.borrow().is_full();
         if ends && let Err(error) = self.launch_graph() {
-            self.refuse_with(error);
+            self.order.refuse_with(error);
         }
         recorder.borrow_mut().begin(index);
     }
@@ -397,7 +316,7 @@ impl<'r> Run<'r> {
 
     #[cold]
     fn launch_failed(&self, error: DriverError, chunk: Option<u64>) -> Error {
-        self.refuse();
+        self.order.refuse();
         let is_its_own = error.tag.is_none() && !error.is_asynchronous();
         let error = explain(self.plan, error);
         if is_its_own { error.at(Place { chunk, ..Place::default() }) } else { error }
@@ -423,14 +342,14 @@ impl<'r> Run<'r> {
     /// it has been delivered.
     pub(crate) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
         let mut waited = Waited::default();
-        let mut wait = self.streaming.map(|streaming| Wait::new(streaming.exchange, self.plan));
+        let mut wait = self.chunks.streaming.map(|streaming| Wait::new(streaming.exchange, self.plan));
         loop {
-            let version = self.streaming.map(|streaming| streaming.exchange.version());
+            let version = self.chunks.streaming.map(|streaming| streaming.exchange.version());
             if staging.note(operation, slot, self.device) {
                 break;
             }
             let Some(pinned) = staging.slot(operation, slot).filter(|pinned| pinned.is_in_flight()) else {
-                match (&self.streaming, version) {
+                match (&self.chunks.streaming, version) {
                     (Some(streaming), Some(version)) => {
                         staging.help();
                         if let Some(wait) = &mut wait {
@@ -480,16 +399,6 @@ impl<'r> Run<'r> {
         self.recorder.is_some()
     }
 
-    /// The operation that was begun last.
-    pub(crate) fn begun_operation(&self) -> usize {
-        self.begun.get().saturating_sub(1) % self.plan.operations.len().max(1)
-    }
-
-    /// The chunk of the operation that was begun last.
-    pub(crate) fn begun_chunk(&self) -> usize {
-        self.current.get().chunk.index
-    }
-
     /// The host has to wait: sees to what can be copied meanwhile.
     pub(crate) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
         self.stage_ahead(staging)?;
@@ -504,10 +413,10 @@ impl<'r> Run<'r> {
         }
         staging.deliver_due(|_, done| done.is_complete())?;
         self.read_meanwhile(staging)?;
-        let cut = self.cut.get();
+        let cut = self.chunks.cut.get();
         for (operation, host) in self.read_ahead {
-            let shape = self.host_shapes[*host];
-            let HostMemory::Pageable(data) = &self.hosts[*host].memory else { continue };
+            let HostArgument { source, shape } = &self.arguments.hosts[*host];
+            let HostMemory::Pageable(data) = &source.memory else { continue };
             while let Some((next, slot)) = staging.ahead(*operation)? {
                 if next >= cut.chunks() {
                     break;
@@ -538,20 +447,9 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Lets nothing more be enqueued, and has the next operation say why: whoever learns it now may keep it to itself.
-    pub(crate) fn refuse_with(&self, error: Error) {
-        self.refuse();
-        self.refused.borrow_mut().get_or_insert(error);
-    }
-
-    /// Why nothing more may be enqueued, where no operation has reported it yet.
-    pub(crate) fn refused(&self) -> Option<Error> {
-        self.refused.borrow_mut().take()
-    }
-
     /// The items of the run.
     pub(crate) fn items(&self) -> usize {
-        self.cut.get().items()
+        self.chunks.cut.get().items()
     }
 
     /// The stream of what no graph can hold: an operation's own, or in graph mode that of the graphs.
@@ -579,6 +477,6 @@ impl<'r> Run<'r> {
 
     /// What the run has done, its functions, and how it went if it has found that out.
     pub(crate) fn into_parts(self) -> (Totals, Functions, Course) {
-        (self.totals.into_inner(), self.functions.into_inner(), self.course.into_inner())
+        (self.totals.into_inner(), self.functions.into_inner(), self.chunks.log.into_inner())
     }
 }

@@ -10,12 +10,13 @@ use crate::base::plan::{AccessPlan, Memory, OperationPlan};
 use crate::device::Device;
 use crate::device::function::{Function, check_limits};
 use crate::device::launch::{
-    Arguments, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, LaunchTarget, aliases,
+    Arguments as LaunchArguments, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, LaunchTarget, aliases,
 };
 use crate::device::pending::caller;
 use crate::device::pending::operation::Bodies;
 use crate::device::pending::uses::Caller;
 use crate::driver::{Access, DevicePtr, DriverResult, RawLaunch, RawStream, Tag};
+use crate::engine::arguments::Arguments;
 use crate::engine::arguments::handles::{AnyBuffer, Buffer};
 use crate::engine::arguments::shape::{BufferPlace, Shape};
 use crate::engine::explain::explain;
@@ -119,19 +120,20 @@ impl<'r> Operation<'r> {
 
     /// Whether the run is as the plan has it so far.
     pub(crate) fn in_order(&self) -> bool {
-        self.run.in_order()
+        self.run.order.is_kept()
     }
 
     /// Whether a launch may touch this memory: it is of the run's own ring or arguments, and so lives as long as the
     /// launch.
     pub(crate) fn owns(&self, access: &Access) -> bool {
-        self.run.ring.holds(access) || self.run.in_place.iter().any(|data| data.holds(access))
+        self.run.ring.holds(access) || self.run.arguments.in_place.iter().any(|data| data.holds(access))
     }
 
     /// Whether a host function may: it is page-locked memory as well, and this chunk's. Functions of chunks that nothing
     /// orders are called at the same time.
     pub(crate) fn owns_on_host(&self, access: &Access) -> bool {
-        let Run { ring, in_place, buffers, .. } = self.run;
+        let Run { ring, arguments, .. } = self.run;
+        let Arguments { in_place, buffers, .. } = arguments;
         let is_own = buffers.iter().enumerate().any(|(index, buffer)| {
             let part = match buffer.place {
                 BufferPlace::HostRing => ring.slot(index, self.slot),
@@ -184,7 +186,7 @@ impl<'r> Operation<'r> {
         let _seen = self.seen();
         let over_the_link = |accesses: &[Access]| {
             let of_host = |access: &&Access| {
-                self.run.in_place.iter().any(|data| data.is_on_host() && data.holds(access))
+                self.run.arguments.in_place.iter().any(|data| data.is_on_host() && data.holds(access))
             };
             let bytes = |write: bool| {
                 let of_kind = accesses.iter().filter(|access| access.write == write);
@@ -199,7 +201,7 @@ impl<'r> Operation<'r> {
     /// The bytes of the buffers that this operation uses, as its plan has it.
     pub(crate) fn bytes_used(&self) -> usize {
         let bytes = |access: &AccessPlan| match access.memory {
-            Memory::Buffer(buffer) => self.run.buffers[buffer].bytes(self.chunk.len),
+            Memory::Buffer(buffer) => self.run.arguments.buffers[buffer].bytes(self.chunk.len),
             Memory::Host(_) => 0,
         };
         self.plan().accesses.iter().map(bytes).fold(0, usize::saturating_add)
@@ -228,13 +230,13 @@ impl<'r> Operation<'r> {
     }
 
     fn refuse(&self, kind: ErrorKind) -> Error {
-        if let Some(error) = self.run.refused() {
+        if let Some(error) = self.run.order.take_refusal() {
             return error;
         }
         if let ErrorKind::Driver(error) = kind {
             return self.failed(error);
         }
-        self.run.refuse();
+        self.run.order.refuse();
         Error::new(kind).at(self.place())
     }
 
@@ -250,7 +252,7 @@ impl<'r> Operation<'r> {
     #[cold]
     #[inline(never)]
     pub(crate) fn failed(&self, error: DriverError) -> Error {
-        self.run.refuse();
+        self.run.order.refuse();
         if error.tag.is_none() && !error.is_asynchronous() {
             let chunk = Some(self.chunk.index as u64);
             Error::from(error).at(place_of(self.run.plan, self.index, chunk))
@@ -267,7 +269,7 @@ impl<'r> Operation<'r> {
     /// This chunk's slot of a buffer: its address and the bytes there are.
     #[inline(always)]
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
-        let shape = &self.run.buffers[buffer];
+        let shape = &self.run.arguments.buffers[buffer];
         match shape.place {
             BufferPlace::Shared(_) => self.run.ring.slot(buffer, 0),
             BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer, self.slot),
@@ -284,13 +286,13 @@ impl<'r> Operation<'r> {
         let is_at = |buffer: &usize| {
             self.room(*buffer).is_some_and(|(ptr, room)| ptr <= address && address < ptr.offset(room))
         };
-        let buffer = (0..self.run.buffers.len()).find(is_at)?;
+        let buffer = (0..self.run.arguments.buffers.len()).find(is_at)?;
         Some(self.run.plan.buffers.get(buffer)?.name)
     }
 
     /// This chunk's slot of a buffer: its address and the bytes in use.
     pub(crate) fn device_range<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
-        let bytes = self.run.buffers[buffer.index].bytes(self.chunk.len);
+        let bytes = self.run.arguments.buffers[buffer.index].bytes(self.chunk.len);
         match self.start(buffer.index, bytes) {
             Some(ptr) => Ok((ptr, bytes)),
             None => self.fail(ErrorKind::Skipped),
@@ -301,13 +303,13 @@ impl<'r> Operation<'r> {
     #[inline(always)]
     fn start(&self, buffer: usize, bytes: usize) -> Option<DevicePtr> {
         let (ptr, room) = self.room(buffer)?;
-        (bytes <= room && self.run.in_order()).then_some(ptr)
+        (bytes <= room && self.run.order.is_kept()).then_some(ptr)
     }
 
     /// As [`device_range`](Self::device_range), unless it is of an argument that was borrowed shared.
     pub(crate) fn range_to_write<T>(&self, buffer: Buffer<T>) -> Result<(DevicePtr, usize)> {
         let (ptr, bytes) = self.device_range(buffer)?;
-        let is_argument = self.run.buffers[buffer.index].is_in_place();
+        let is_argument = self.run.arguments.buffers[buffer.index].is_in_place();
         if is_argument && !self.owns(&Access { ptr, bytes, write: true, anew: false }) {
             return self.fail(ErrorKind::Skipped);
         }
@@ -322,14 +324,14 @@ impl<'r> Operation<'r> {
     /// Likewise in elements, for a launch. A buffer of another call, whose elements may be of another type, gives none, and
     /// the launch is refused.
     pub(crate) fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
-        let shape = &self.run.buffers[buffer.index];
+        let shape = &self.run.arguments.buffers[buffer.index];
         let len = shape.len(self.chunk.len);
         // As `BufferShape::bytes`: the size of an element is compared below.
         let bytes = len.saturating_mul(size_of::<T>());
         match self.start(buffer.index, bytes) {
             Some(ptr) if shape.shape.element == size_of::<T>() && ptr.is_aligned::<T>() => (ptr, len),
             _ => {
-                self.run.refuse();
+                self.run.order.refuse();
                 (DevicePtr(0), 0)
             }
         }
@@ -339,7 +341,7 @@ impl<'r> Operation<'r> {
 impl LaunchTarget for Operation<'_> {
     #[inline]
     fn asks(&self) {
-        self.run.asked.set(true);
+        self.run.order.ask();
     }
 
     #[cold]
@@ -351,7 +353,7 @@ impl LaunchTarget for Operation<'_> {
         &self,
         _: Caller,
         function: &Function,
-        arguments: Arguments<'_>,
+        arguments: LaunchArguments<'_>,
         bodies: &dyn Bodies,
         grid: Grid,
     ) -> Result<()> {

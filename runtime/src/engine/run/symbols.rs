@@ -86,8 +86,8 @@ impl Operation<'_> {
 
     /// Whether all of it is in one of the run's residents, which nothing changes.
     fn is_resident(&self, access: &Access) -> bool {
-        let Run { plan, buffers, ring, .. } = self.run;
-        plan.buffers.iter().zip(*buffers).enumerate().any(|(index, (declared, buffer))| {
+        let Run { plan, arguments, ring, .. } = self.run;
+        plan.buffers.iter().zip(&arguments.buffers).enumerate().any(|(index, (declared, buffer))| {
             let place = match (declared.kind, buffer.place) {
                 (BufferKind::Resident, BufferPlace::SharedInPlace(start, _)) => {
                     Some((start, buffer.bytes(self.chunk.len)))

@@ -13,8 +13,7 @@ use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
 use crate::driver::{DevicePtr, DriverResult};
 use crate::engine::arguments::in_place::InPlace;
-use crate::engine::arguments::shape::{BufferShape, Shape};
-use crate::engine::arguments::{HostMemory, HostSource};
+use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::targets::graph::kept::{Graphs, Kept};
 use crate::engine::totals::Totals;
@@ -50,29 +49,25 @@ pub fn is_blocks<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Opti
     (TypeId::of::<F>() == blocks.type_id()).then_some(0)
 }
 
-/// What a run is given.
+/// What a run follows from.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'g> {
-    pub(crate) words: &'g [u64],
+pub(crate) struct RunKey<'g> {
+    pub(crate) arguments: &'g Arguments<'g>,
     pub(crate) cut: Cut,
-    pub(crate) hosts: &'g [HostSource<'g>],
-    pub(crate) host_shapes: &'g [Shape],
-    pub(crate) buffers: &'g [BufferShape],
-    pub(crate) in_place: &'g [InPlace],
 }
 
 /// Where an argument is, its length, and whether the run may write it.
 type Argument = (DevicePtr, usize, bool);
 
-impl Given<'_> {
+impl RunKey<'_> {
     fn arguments(&self) -> impl Iterator<Item = Argument> {
-        let host = |host: &HostSource<'_>| match &host.memory {
-            HostMemory::Pinned(range) => (range.device_ptr(), host.len, host.writable),
+        let host = |HostArgument { source, .. }: &HostArgument<'_>| match &source.memory {
+            HostMemory::Pinned(range) => (range.device_ptr(), source.len, source.writable),
             // There was none.
-            HostMemory::Pageable(_) | HostMemory::Streamed => (DevicePtr(0), usize::MAX, host.writable),
+            HostMemory::Pageable(_) | HostMemory::Streamed => (DevicePtr(0), usize::MAX, source.writable),
         };
         let in_place = |data: &InPlace| (data.ptr(), data.len, data.writable);
-        self.hosts.iter().map(host).chain(self.in_place.iter().map(in_place))
+        self.arguments.hosts.iter().map(host).chain(self.arguments.in_place.iter().map(in_place))
     }
 }
 
@@ -89,20 +84,20 @@ pub(crate) struct Done {
 
 impl Done {
     /// Shapes follow from the parameters. There are as many arguments as the plan has, each time.
-    fn is(&self, given: &Given<'_>) -> bool {
-        self.words == given.words
-            && self.cut == given.cut
-            && self.arguments.iter().zip(given.arguments()).all(|(done, given)| *done == given)
+    fn is(&self, key: &RunKey<'_>) -> bool {
+        self.words == key.arguments.words
+            && self.cut == key.cut
+            && self.arguments.iter().zip(key.arguments()).all(|(done, given)| *done == given)
     }
 }
 
 impl Graphs {
     /// The run that has just gone well was given this.
-    pub(crate) fn has_done(&mut self, given: &Given<'_>, totals: &Totals) {
+    pub(crate) fn has_done(&mut self, key: &RunKey<'_>, totals: &Totals) {
         self.done = Some(Done {
-            words: given.words.to_vec(),
-            cut: given.cut,
-            arguments: given.arguments().collect(),
+            words: key.arguments.words.clone(),
+            cut: key.cut,
+            arguments: key.arguments().collect(),
             totals: totals.clone(),
             graphs: self.launched,
         });
@@ -116,9 +111,9 @@ impl Graphs {
         &mut self,
         device: &Device,
         plan: &Plan,
-        given: &Given<'_>,
+        key: &RunKey<'_>,
     ) -> Option<(DriverResult<()>, Totals)> {
-        let done = self.done.as_ref().filter(|done| done.is(given))?;
+        let done = self.done.as_ref().filter(|done| done.is(key))?;
         let lane = self.lanes.first_mut()?;
         let kept = lane.kept.get_mut(..done.graphs)?;
         if !kept.iter_mut().all(|kept| kept.as_mut().is_some_and(|kept| kept.is_fresh(device))) {

@@ -441,9 +441,8 @@ mod tests {
         let Raw(mut pipeline) = Options::<Raw>::new(&device).build().unwrap();
         for fails in [false, true] {
             assert_eq!(predict(&mut pipeline, fails).is_err(), fails);
-            let room = std::mem::take(&mut pipeline.room);
-            assert!(room.buffers.capacity() > 0 && room.host_shapes.capacity() > 0);
-            assert!(room.buffers.is_empty() && room.host_shapes.is_empty());
+            let arena = std::mem::take(&mut pipeline.arena);
+            assert!(arena.buffers.capacity() > 0 && arena.buffers.is_empty());
         }
     }
 }

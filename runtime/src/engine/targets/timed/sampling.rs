@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::driver::Nanos;
-use crate::engine::arguments::shape::Shape;
+use crate::engine::arguments::HostArgument;
 use crate::engine::chunks::costs::is_mapped;
 use crate::engine::targets::timed::observed::way;
 
@@ -97,7 +97,7 @@ impl Sampling {
 /// slot. `chunk`: its items.
 pub(crate) fn share(
     plan: &Plan,
-    shapes: &[Shape],
+    hosts: &[HostArgument<'_>],
     (stages, spread): (bool, bool),
     (depth, chunk): (usize, usize),
 ) -> Option<f64> {
@@ -108,9 +108,9 @@ pub(crate) fn share(
         |to_host| plan.operations.iter().filter(move |operation| way(operation.kind) == Some(to_host));
     let bytes = |to_host| {
         let bytes = copies(to_host).map(|operation| match operation.kind {
-            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
-                shapes.get(host).map_or(0, |shape| shape.items(chunk).saturating_mul(shape.bytes()))
-            }
+            OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => hosts
+                .get(host)
+                .map_or(0, |HostArgument { shape, .. }| shape.items(chunk).saturating_mul(shape.bytes())),
             _ => 0,
         });
         bytes.fold(0, usize::saturating_add)

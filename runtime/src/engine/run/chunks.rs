@@ -1,0 +1,88 @@
+//! [`Chunks`]: the chunks of a run, as far as they are known, and the one at hand.
+
+use std::cell::{Cell, RefCell};
+
+use crate::base::chunk::Chunk;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::log::Course;
+use crate::engine::feeds::streamed::Streaming;
+use crate::job::Cancels;
+
+/// The chunks of a run.
+pub(crate) struct Chunks<'r> {
+    /// As far as it is known: a run that ends where its sources do learns it chunk by chunk.
+    pub(crate) cut: Cell<Cut>,
+    /// Of such a run.
+    pub(crate) log: RefCell<Course>,
+    /// If there are sources or sinks.
+    pub(crate) streaming: Option<Streaming<'r>>,
+    /// The items that sources must have, and the argument that says so.
+    pub(crate) wanted: (usize, &'static str),
+    /// Whether the sources have ended.
+    pub(crate) ended: Cell<bool>,
+    /// Whether the host waits for the slots that a source is to fill next.
+    pub(crate) settles: Cell<bool>,
+    /// Who may ask the run to end.
+    pub(crate) cancels: Cancels,
+    depth: usize,
+    current: Cell<Current>,
+}
+
+/// A chunk as its operations need it.
+#[derive(Clone, Copy)]
+pub(crate) struct Current {
+    pub(crate) chunk: Chunk,
+    /// Its ring slot.
+    pub(crate) slot: usize,
+}
+
+impl<'r> Chunks<'r> {
+    /// `cut`: all there can be, of a run that ends where its sources do.
+    pub(crate) fn new(
+        cut: Cut,
+        depth: usize,
+        streaming: Option<Streaming<'r>>,
+        wanted: (usize, &'static str),
+    ) -> Self {
+        // Nobody asks for what is further behind than there are slots, before and behind the device.
+        let log = Course::new(cut.largest(), 2 * depth + 2);
+        let cut = if streaming.is_some_and(|streaming| streaming.endless) { log.cut() } else { cut };
+        Self {
+            cut: Cell::new(cut),
+            log: RefCell::new(log),
+            streaming,
+            wanted,
+            ended: Cell::new(false),
+            settles: Cell::new(false),
+            cancels: Cancels::of_this_thread(),
+            depth,
+            current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
+        }
+    }
+
+    /// Whether the run ends where its sources do.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.streaming.is_some_and(|streaming| streaming.endless)
+    }
+
+    /// The chunk of the operation that was begun last, or the first one.
+    #[inline]
+    pub(crate) fn current(&self) -> Current {
+        self.current.get()
+    }
+
+    /// Goes on to a chunk. It is cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
+    pub(crate) fn begin(&self, index: usize) -> Chunk {
+        let chunk = if self.is_endless() { self.log.borrow().at(index) } else { self.cut.get().at(index) };
+        self.current.set(Current { chunk, slot: index % self.depth });
+        chunk
+    }
+
+    /// Where a chunk begins.
+    pub(crate) fn start(&self, index: usize) -> usize {
+        match self.is_endless() {
+            true => self.log.borrow().start(index),
+            false => self.cut.get().start(index),
+        }
+    }
+}
