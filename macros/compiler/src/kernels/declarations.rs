@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::branches::Branches;
 use super::constant::Constants;
-use super::declarator::{Declarator, after_group, declarator, takes_parentheses};
+use super::declarator::{Declarator, declarator, declarators, takes_parentheses};
 use super::lexer::Token;
 use super::mentions::{Made, made, mentioned};
-use super::prototype::{Linkage, Prototype, TemplateParameter, at_commas, function};
+use super::prototype::{Linkage, Prototype, function};
 use super::record::{Definition, definitions};
-use super::templates::Template;
+use super::sequence::{after_group, at_commas};
+use super::shared::shared_arrays;
+use super::templates::{Template, parameters};
 use super::unit::{Unit, Variant};
 
 /// What was found, in order.
@@ -158,9 +160,9 @@ impl Declarations {
             (false, true) => Linkage::C,
             (false, false) => Linkage::Cxx,
         };
-        kernel.template = template(before);
+        kernel.template = parameters(before);
         kernel.namespace = scope.namespace.clone();
-        kernel.shared = super::record::shared_arrays(body, &self.constants);
+        kernel.shared = shared_arrays(body, &self.constants);
         let is_open = self.unfold(&mut kernel);
         for mut version in kernel.versions(&self.sides) {
             version.is_open |= is_open;
@@ -291,23 +293,6 @@ impl Declarations {
     }
 }
 
-/// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.
-pub(super) fn declarators(tokens: &[Token]) -> Vec<Declarator> {
-    let mut found: Vec<Declarator> = Vec::new();
-    let mut base = Vec::new();
-    for part in at_commas(tokens) {
-        // `int n{4}`
-        let end = part.iter().position(|token| token.is('{')).unwrap_or(part.len());
-        let tokens = [&base, &part[..end]].concat();
-        let Some(declared) = declarator(&tokens) else { return found };
-        if found.is_empty() {
-            base = tokens[..declared.shared].to_vec();
-        }
-        found.push(declared);
-    }
-    found
-}
-
 enum Brace {
     /// Declarations are in it: a namespace, `extern "C"`, something that a macro makes.
     Scope,
@@ -370,27 +355,4 @@ fn c_linkage(tokens: &[Token]) -> Option<bool> {
         }
         _ => None,
     })
-}
-
-/// The parameters of `template <typename T, int N = 4>`.
-pub(super) fn template(tokens: &[Token]) -> Vec<TemplateParameter> {
-    let Some(at) = tokens.iter().position(|token| token.is_word("template")) else { return Vec::new() };
-    let list = &tokens[at + 1..];
-    let rest = after_group(list, '<', '>');
-    let Some(inside) = list.get(1..(list.len() - rest.len()).saturating_sub(1)) else { return Vec::new() };
-    if inside.is_empty() {
-        return Vec::new();
-    }
-    let parameter = |tokens: &[Token]| {
-        let equals = tokens.iter().position(|token| token.is('='));
-        let (declared, default) = match equals {
-            Some(at) => (&tokens[..at], Some(tokens[at + 1..].to_vec())),
-            None => (tokens, None),
-        };
-        let pack = declared.iter().any(|token| token.is('.'));
-        // `typename` alone has no name.
-        let name = declared.last().and_then(Token::word).filter(|_| declared.len() > 1);
-        TemplateParameter { name: name.map(str::to_owned), default, pack }
-    };
-    at_commas(inside).into_iter().map(parameter).collect()
 }

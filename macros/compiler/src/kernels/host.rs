@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::declarator::{after_group, is_builtin};
+use super::declarator::is_builtin;
 use super::lexer::{Kind, Token};
+use super::sequence::after_group;
 use super::unit::Unit;
 
 /// Something that NVRTC does not compile.

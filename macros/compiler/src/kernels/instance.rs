@@ -2,7 +2,8 @@
 
 use super::constant::Constants;
 use super::lexer::{Token, tokens};
-use super::prototype::{Brackets, Linkage, Prototype, at_commas};
+use super::prototype::{Linkage, Prototype};
+use super::sequence::{Nesting, at_commas};
 use crate::diagnostics::count;
 
 /// A name expression, taken apart.
@@ -133,14 +134,14 @@ fn known(replaced: &[(&str, Vec<Token>)], token: &Token) -> Vec<Token> {
 
 /// Whether these are the arguments of one template: each bracket closes, and none that is not open.
 fn is_closed(tokens: &[Token]) -> bool {
-    let mut brackets = Brackets::default();
+    let mut nesting = Nesting::default();
     let mut none_is_open = true;
     for token in tokens {
         let closes = [')', ']', '}', '>'].iter().any(|&close| token.is(close));
         if (closes && none_is_open) || token.is(';') {
             return false;
         }
-        none_is_open = brackets.pass(token);
+        none_is_open = nesting.pass(token);
     }
     none_is_open
 }

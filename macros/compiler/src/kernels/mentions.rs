@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::declarator::after_group;
 use super::lexer::Token;
+use super::sequence::after_group;
 
 /// `MAKE(float, add)`, where `MAKE` makes a kernel.
 #[derive(Debug)]

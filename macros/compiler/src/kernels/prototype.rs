@@ -6,8 +6,10 @@ use super::branches::{Branches, each_way};
 use super::constant::Constants;
 pub use super::ctype::{Base, CType, Primitive, Scalar};
 use super::declarations::Declarations;
-use super::declarator::{after_group, is_qualifier, parameter, takes_parentheses};
-use super::lexer::{Kind, Token};
+use super::declarator::{is_qualifier, parameter, takes_parentheses};
+use super::lexer::Token;
+use super::sequence::{after_group, at_commas, substituted};
+use super::templates::TemplateParameter;
 use super::unit::Unit;
 
 /// A `__global__` function of the source.
@@ -64,15 +66,6 @@ pub struct Parameter {
     pub ty: CType,
     /// The line where it begins, from 1.
     pub line: usize,
-}
-
-/// `typename T = float`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TemplateParameter {
-    pub(super) name: Option<String>,
-    pub(super) default: Option<Vec<Token>>,
-    /// Whether it stands for any number of arguments.
-    pub(super) pack: bool,
 }
 
 /// The kernels of `source`, in order; one that is declared and then defined, or that has several versions under `#if`,
@@ -145,20 +138,6 @@ impl Prototype {
 fn qualifiers(body: &[Token]) -> Option<Vec<Token>> {
     let is_qualifier = |token: &Token| token.word().is_some_and(|word| word == "const" || is_qualifier(word));
     body.iter().all(is_qualifier).then(|| body.to_vec())
-}
-
-pub(super) fn substituted(tokens: &[Token], replace: &dyn Fn(&str) -> Option<Vec<Token>>) -> Vec<Token> {
-    let mut all = Vec::new();
-    for token in tokens {
-        match token.word().and_then(replace) {
-            Some(body) => {
-                let Token { file, line, .. } = *token;
-                all.extend(body.into_iter().map(|token| Token { file, line, ..token }));
-            }
-            None => all.push(token.clone()),
-        }
-    }
-    all
 }
 
 /// The function whose declaration goes on at `tokens`, after `__global__`, and what follows its parameters.
@@ -248,39 +227,5 @@ fn split(tokens: &[Token]) -> Vec<Vec<Token>> {
         [] => Vec::new(),
         [void] if void.is_word("void") => Vec::new(),
         _ => at_commas(tokens).into_iter().map(<[Token]>::to_vec).collect(),
-    }
-}
-
-/// The parts between the commas that are in no bracket.
-pub(super) fn at_commas(tokens: &[Token]) -> Vec<&[Token]> {
-    let mut brackets = Brackets::default();
-    tokens.split(|token| brackets.pass(token) && token.is(',')).collect()
-}
-
-/// The brackets that are open. In other brackets `<` and `>` compare.
-#[derive(Default)]
-pub(super) struct Brackets(Vec<char>);
-
-impl Brackets {
-    /// Goes past a token, and says whether no bracket is open then.
-    pub(super) fn pass(&mut self, token: &Token) -> bool {
-        let last = self.0.last().copied();
-        match token.kind {
-            Kind::Mark('<') if last.is_none_or(|last| last == '<') => self.0.push('<'),
-            Kind::Mark('>') if last == Some('<') => drop(self.0.pop()),
-            Kind::Mark(open @ ('(' | '[' | '{')) => self.0.push(open),
-            Kind::Mark(close @ (')' | ']' | '}')) => {
-                let open = match close {
-                    ')' => '(',
-                    ']' => '[',
-                    _ => '{',
-                };
-                if let Some(at) = self.0.iter().rposition(|&last| last == open) {
-                    self.0.truncate(at);
-                }
-            }
-            _ => {}
-        }
-        self.0.is_empty()
     }
 }

@@ -6,6 +6,7 @@ use super::brackets::Brackets;
 use super::branches::Branches;
 use super::conditions::Conditions;
 use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, tokens};
+use super::sequence::{after_group, at_commas};
 
 /// What a compiler would see, as far as plain text tells.
 ///
@@ -264,8 +265,8 @@ impl Unit {
                 self.makers.insert(name.to_owned());
             }
             // Those of its own parameters come first.
-            let list = super::declarator::after_group(&body, '(', ')');
-            if super::prototype::at_commas(list).len() > 1 {
+            let list = after_group(&body, '(', ')');
+            if at_commas(list).len() > 1 {
                 self.lists.insert(name.to_owned());
             }
             return;

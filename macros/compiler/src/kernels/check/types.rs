@@ -5,7 +5,8 @@ use syn::{Expr, ExprLit, Lit, Type};
 use super::{Expected, LayoutCheck};
 use crate::diagnostics::count;
 use crate::kernels::ctype::{Base, Primitive, Scalar};
-use crate::kernels::layout::{Known, Layout, Numbers, Resolved};
+use crate::kernels::known::{Known, Layout, Numbers};
+use crate::kernels::layout::Resolved;
 use crate::kernels::parameter::{Parameter, ParameterKind, peel};
 use crate::kernels::text::text;
 
