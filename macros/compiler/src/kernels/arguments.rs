@@ -5,9 +5,8 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{LitStr, Path, Token};
 
-use super::error;
+use super::errors::{Errors, error, syntax_error};
 use super::source::Kind;
-use super::syntax::{Errors, syntax_error};
 use super::text::text;
 
 /// `"saxpy.cu", include("include"), options("--use_fast_math"), crate = thalweg`.

@@ -3,9 +3,8 @@
 use syn::LitStr;
 
 use super::brackets::{Bracket, Unbalanced, closing};
-use super::error;
+use super::errors::{Errors, error};
 use super::host::{HostCode, Takes, What, host_code};
-use super::syntax::Errors;
 use super::toolkit::{NOT_FOR_DEVICES, stands_in};
 use super::unit::Unit;
 

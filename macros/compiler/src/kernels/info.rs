@@ -6,11 +6,11 @@ use syn::Type;
 use syn::spanned::Spanned;
 
 use super::arguments::Arguments;
-use super::check::{Facts, LayoutCheck, unraw};
+use super::check::{Facts, LayoutCheck};
 use super::parameter::{ParameterKind, peel};
 use super::source::{Kind, Tree};
 use super::syntax::{Block, Kernel};
-use super::text::text;
+use super::text::{text, unraw};
 
 /// The module that the kernels of a block share.
 pub(super) fn module(

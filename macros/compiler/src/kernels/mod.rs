@@ -13,6 +13,7 @@ mod ctype;
 mod cubin;
 mod declarations;
 mod declarator;
+mod errors;
 mod fields;
 mod files;
 mod host;
@@ -39,10 +40,9 @@ mod toolkit;
 mod toolkit_types;
 mod unit;
 
-use crate::diagnostics::coded;
 pub use files::Files;
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::quote;
 use source::Source;
 pub use syn::LitStr;
 #[doc(hidden)]
@@ -63,7 +63,7 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
             return quote!(#(#errors)* #kept);
         }
     };
-    let names: Vec<_> = block.kernels.iter().map(|kernel| check::unraw(&kernel.name)).collect();
+    let names: Vec<_> = block.kernels.iter().map(|kernel| text::unraw(&kernel.name)).collect();
     let source = source::read(&arguments, &names, files, &mut errors);
     let facts = match (&source, &arguments.file) {
         (Some(source), Some(file)) => check::check(&block, &file.value(), source, &mut errors),
@@ -80,16 +80,4 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
         let errors = errors.iter().map(syn::Error::to_compile_error);
         quote!(#(#errors)* #stubs)
     }
-}
-
-/// An error at `at`: the fact, why it matters, and the edit that mends it.
-fn error(at: impl ToTokens, code: &str, message: &str, notes: &[String], help: Option<String>) -> syn::Error {
-    let mut text = message.to_owned();
-    for note in notes {
-        text += &format!("\nnote: {note}");
-    }
-    if let Some(help) = help {
-        text += &format!("\nhelp: {help}");
-    }
-    syn::Error::new_spanned(at, coded(code, &text))
 }

@@ -5,9 +5,8 @@ use syn::spanned::Spanned;
 use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 
 use super::attributes::{Said, Symbol, of_parameter};
-use super::error;
+use super::errors::{Errors, error};
 use super::source::Kind;
-use super::syntax::Errors;
 use super::text::text;
 
 pub(super) struct Parameter {

@@ -6,10 +6,9 @@ use syn::LitStr;
 use super::arguments::Arguments;
 use super::compilable::{self, HostHeader};
 use super::declarations::Declarations;
-use super::error;
+use super::errors::{Errors, error};
 use super::files::{Files, Parts, absolute, beside, climb, common, within};
 use super::image::Image;
-use super::syntax::Errors;
 use super::unit::{Include, Unit};
 use super::{cubin, ptx, toolkit};
 

@@ -2,21 +2,22 @@
 
 use syn::Ident;
 
+use super::cluster::cluster;
+use super::facts::{Facts, LayoutCheck};
+use super::symbols;
 use super::types::{layout, mismatch};
-use super::{Facts, LayoutCheck, cluster, listed, symbols, unraw};
-use crate::diagnostics::count;
-use crate::diagnostics::similar;
+use crate::diagnostics::{count, similar};
 use crate::kernels::attributes::Instantiate;
 use crate::kernels::branches::each_way;
-use crate::kernels::error;
+use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::known::Known;
 use crate::kernels::layout::{Resolved, resolve};
 use crate::kernels::mentions::Made;
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::prototype::{self, Linkage, Prototype};
 use crate::kernels::source::Cuda;
-use crate::kernels::syntax::{Errors, Kernel};
-use crate::kernels::text::text;
+use crate::kernels::syntax::Kernel;
+use crate::kernels::text::{text, unraw};
 
 /// Static shared memory that a block may have, in bytes.
 const MOST_SHARED: i128 = 48 << 10;

@@ -1,17 +1,17 @@
 //! Compares symbols with the variables of the source.
 
+use super::facts::{Facts, LayoutCheck};
 use super::types::{layout, misfit};
-use super::{Facts, LayoutCheck, listed};
 use crate::diagnostics::similar;
 use crate::kernels::attributes::Symbol;
 use crate::kernels::branches::{Choices, each_way};
 use crate::kernels::declarations::Variable;
-use crate::kernels::error;
+use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::image::Image;
 use crate::kernels::layout::{element, size_of_variable};
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::source::Cuda;
-use crate::kernels::syntax::{Errors, Kernel};
+use crate::kernels::syntax::Kernel;
 use crate::kernels::text::text;
 
 /// The parameters that stand for variables.

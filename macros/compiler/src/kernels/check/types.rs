@@ -2,7 +2,7 @@
 
 use syn::{Expr, ExprLit, Lit, Type};
 
-use super::{Expected, LayoutCheck};
+use super::facts::{Expected, LayoutCheck};
 use crate::diagnostics::count;
 use crate::kernels::ctype::{Base, Primitive, Scalar};
 use crate::kernels::known::{Known, Layout, Numbers};
