@@ -6,7 +6,7 @@ use syn::punctuated::Punctuated;
 use syn::{LitStr, Path, Token};
 
 use super::errors::{Errors, error, syntax_error};
-use super::source::Kind;
+use super::kind::Kind;
 use super::text::text;
 
 /// `"saxpy.cu", include("include"), options("--use_fast_math"), crate = thalweg`.

@@ -7,8 +7,8 @@ use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitInt, LitStr, Meta, 
 
 use super::errors::{Errors, error};
 use super::instance::Instance;
+use super::kind::Kind;
 use super::parameter::ParameterKind;
-use super::source::Kind;
 use super::syntax::Kernel;
 use super::text::{text, unraw};
 

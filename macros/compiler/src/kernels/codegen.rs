@@ -7,9 +7,9 @@ use syn::{Expr, Ident, Type};
 
 use super::arguments::Arguments;
 use super::check::Facts;
+use super::cuda::Tree;
 use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
-use super::source::Tree;
 use super::syntax::{Block, Kernel};
 use super::text::{text, unraw};
 use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions, placed};

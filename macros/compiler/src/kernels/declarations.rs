@@ -46,8 +46,17 @@ pub(super) struct Variable {
     pub(super) namespace: Vec<String>,
     pub(super) file: usize,
     pub(super) line: usize,
-    /// Why a launch cannot give it a value: the fact, why, and the edit.
-    pub(super) hidden: Option<(&'static str, &'static str, &'static str)>,
+    /// Why a launch cannot give it a value.
+    pub(super) hidden: Option<Hidden>,
+}
+
+/// Why a launch cannot give a variable a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// It is `const`: the compiler puts its value into the code.
+    Constant,
+    /// C++ mangles its name.
+    InNamespace,
 }
 
 /// What an open brace belongs to.
@@ -275,17 +284,9 @@ impl Declarations {
             let place = tokens.iter().find(|token| token.is_word(&name)).or(tokens.first());
             let Some(&Token { file, line, .. }) = place else { continue };
             let hidden = if is_constant || declared.constant {
-                Some((
-                    "cannot be changed",
-                    "the compiler puts the value of a `const` into the code",
-                    "remove `const`",
-                ))
+                Some(Hidden::Constant)
             } else {
-                (!is_c && scope.is_inner).then_some((
-                    "cannot be found by its name",
-                    "C++ mangles names in a namespace",
-                    "declare it outside of namespaces",
-                ))
+                (!is_c && scope.is_inner).then_some(Hidden::InNamespace)
             };
             let namespace = scope.namespace.clone();
             self.variables.push(Variable { declarator: declared, name, namespace, file, line, hidden });

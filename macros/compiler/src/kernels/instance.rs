@@ -4,7 +4,6 @@ use super::constant::Constants;
 use super::lexer::{Token, tokens};
 use super::prototype::{Linkage, Prototype};
 use super::sequence::{Nesting, at_commas};
-use crate::diagnostics::count;
 
 /// A name expression, taken apart.
 #[derive(Debug, PartialEq)]
@@ -15,6 +14,17 @@ pub(super) struct Instance {
     pub(super) path: Vec<String>,
     /// What stands between `<` and `>`; none without them.
     pub(super) arguments: Option<Vec<Vec<Token>>>,
+}
+
+/// Why a kernel has no such instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoInstance {
+    /// It is a template, and no arguments are given.
+    WithoutArguments,
+    /// Arguments are given, and it is no template.
+    NoTemplate,
+    /// The template does not have as many parameters as arguments are given.
+    Count { parameters: usize, arguments: usize },
 }
 
 impl Instance {
@@ -72,32 +82,24 @@ impl Instance {
         *name == kernel.name && (kernel.namespace == namespace || uses_namespaces)
     }
 
-    /// The kernel with the template's arguments in place of its parameters, as far as plain text tells. Else why there is
-    /// no such instance.
-    pub(super) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, String> {
+    /// The kernel with the template's arguments in place of its parameters, as far as plain text tells.
+    pub(super) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, NoInstance> {
         let mut instance = kernel.clone();
         let arguments = match (&self.arguments, kernel.linkage) {
             (None, Linkage::Template)
                 if kernel.template.iter().all(|one| one.default.is_none() && !one.pack) =>
             {
-                return Err("it is a template, and no arguments are given".to_owned());
+                return Err(NoInstance::WithoutArguments);
             }
             (None, _) => &Vec::new(),
             (Some(arguments), Linkage::Template) => arguments,
-            (Some(_), _) => return Err("it is no template".to_owned()),
+            (Some(_), _) => return Err(NoInstance::NoTemplate),
         };
         let packs = kernel.template.iter().any(|parameter| parameter.pack);
         let most = kernel.template.len();
         let least = kernel.template.iter().filter(|one| one.default.is_none() && !one.pack).count();
         if (arguments.len() > most && !packs) || arguments.len() < least {
-            return Err(format!(
-                "the template has {}, and {} given",
-                count(most, "parameter"),
-                match arguments.len() {
-                    1 => "1 is".to_owned(),
-                    n => format!("{n} are"),
-                }
-            ));
+            return Err(NoInstance::Count { parameters: most, arguments: arguments.len() });
         }
         let mut replaced: Vec<(&str, Vec<Token>)> = Vec::new();
         for (at, parameter) in kernel.template.iter().enumerate() {

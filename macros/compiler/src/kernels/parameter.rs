@@ -6,7 +6,7 @@ use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 
 use super::attributes::{Said, Symbol, of_parameter};
 use super::errors::{Errors, error};
-use super::source::Kind;
+use super::kind::Kind;
 use super::text::text;
 
 pub(super) struct Parameter {

@@ -11,8 +11,8 @@ use syn::{
 
 use super::attributes::{self, Cluster, Instantiate};
 use super::errors::{Errors, error, syntax_error};
+use super::kind::Kind;
 use super::parameter::{Parameter, ParameterKind, nameless, parameter};
-use super::source::Kind;
 use super::text::text;
 
 /// `unsafe extern "CUDA" { … }`.

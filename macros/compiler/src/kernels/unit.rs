@@ -6,6 +6,7 @@ use super::brackets::Brackets;
 use super::branches::Branches;
 use super::conditions::Conditions;
 use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, tokens};
+use super::options::definition;
 use super::sequence::{after_group, at_commas};
 
 /// What a compiler would see, as far as plain text tells.
@@ -294,14 +295,4 @@ const HAS_INCLUDE: &str = "__has_include";
 /// The word that a text begins with, and what follows it.
 fn word(text: &str) -> (&str, &str) {
     text.split_at(text.len() - text.trim_start_matches(is_word).len())
-}
-
-/// `TILE=16` of `-DTILE=16`, and of its other spellings.
-fn definition(option: &str) -> Option<&str> {
-    let option = option.trim();
-    let definition = option
-        .strip_prefix("--define-macro=")
-        .or_else(|| option.strip_prefix("--define-macro "))
-        .or_else(|| option.strip_prefix("-D"))?;
-    Some(definition.trim_start_matches('=').trim_start())
 }

@@ -4,6 +4,7 @@ mod cluster;
 mod cuda;
 mod facts;
 mod image;
+mod instances;
 mod symbols;
 mod types;
 
