@@ -6,8 +6,8 @@ use syn::punctuated::Punctuated;
 use syn::{LitStr, Path, Token};
 
 use super::errors::{Errors, error, syntax_error};
-use super::kind::Kind;
 use super::text::text;
+use crate::cuda_source::kind::Kind;
 
 /// `"saxpy.cu", include("include"), options("--use_fast_math"), crate = thalweg`.
 #[derive(Default)]

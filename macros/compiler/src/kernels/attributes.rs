@@ -6,11 +6,11 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitInt, LitStr, Meta, Path, Token};
 
 use super::errors::{Errors, error};
-use super::instance::Instance;
-use super::kind::Kind;
 use super::parameter::ParameterKind;
 use super::syntax::Kernel;
 use super::text::{text, unraw};
+use crate::cuda_source::instance::Instance;
+use crate::cuda_source::kind::Kind;
 
 /// Most blocks in a cluster, on GPUs of today and where the kernel asks for it.
 const LARGEST_CLUSTER: u32 = 16;

@@ -7,12 +7,12 @@ use syn::{Expr, Ident, Type};
 
 use super::arguments::Arguments;
 use super::check::Facts;
-use super::cuda::Tree;
 use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
 use super::syntax::{Block, Kernel};
 use super::text::{text, unraw};
 use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions, placed};
+use crate::cuda_source::cuda::Tree;
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(

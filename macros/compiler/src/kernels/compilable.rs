@@ -2,11 +2,11 @@
 
 use syn::LitStr;
 
-use super::brackets::{Bracket, Unbalanced, closing};
-use super::cuda::{HostHeader, Reading, Refused};
 use super::errors::{Errors, error};
-use super::host::{HostCode, What};
-use super::toolkit::stands_in;
+use crate::cuda_source::brackets::{Bracket, Unbalanced, closing};
+use crate::cuda_source::cuda::{HostHeader, Reading, Refused};
+use crate::cuda_source::host::{HostCode, What};
+use crate::cuda_source::toolkit::stands_in;
 
 /// How many places an error names.
 const PLACES: usize = 4;

@@ -7,11 +7,11 @@ use syn::{LitStr, Type};
 
 use super::arguments::Arguments;
 use super::check::{Facts, LayoutCheck};
-use super::cuda::Tree;
-use super::kind::Kind;
 use super::parameter::{ParameterKind, peel};
 use super::syntax::{Block, Kernel};
 use super::text::{text, unraw};
+use crate::cuda_source::cuda::Tree;
+use crate::cuda_source::kind::Kind;
 
 /// The module that the kernels of a block share.
 pub(super) fn module(

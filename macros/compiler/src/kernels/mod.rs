@@ -1,56 +1,26 @@
 //! `#[kernels("saxpy.cu")]`: typed kernels, checked against their source.
+//!
+//! `arguments` and `syntax` parse what the user wrote, `source` has [`cuda_source`](crate::cuda_source) read the source,
+//! `check` compares the two, `codegen` writes the kernels' types.
 
 mod arguments;
 mod attributes;
-mod brackets;
-mod branches;
 mod check;
 mod codegen;
 mod compilable;
-mod conditions;
-mod constant;
-mod ctype;
-mod cubin;
-mod cuda;
-mod declarations;
-mod declarator;
 mod errors;
-mod fields;
 mod files;
-mod host;
-mod image;
 mod info;
-mod instance;
-mod kind;
-mod known;
-mod layout;
-mod lexer;
-mod mentions;
-mod names;
-mod options;
 mod parameter;
-mod paths;
-pub mod prototype;
-mod ptx;
-mod record;
-mod sequence;
-mod shared;
 mod source;
-mod structs;
 mod syntax;
-mod templates;
 mod text;
-mod toolkit;
-mod toolkit_types;
-mod unit;
 
 pub use files::Files;
 use proc_macro2::TokenStream;
 use quote::quote;
 use source::Source;
 pub use syn::LitStr;
-#[doc(hidden)]
-pub use toolkit::headers;
 
 /// Expands `#[kernels(attr)] item`. `files` gives what is in the source, or says why it cannot.
 ///

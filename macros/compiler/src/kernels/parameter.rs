@@ -6,8 +6,8 @@ use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 
 use super::attributes::{Said, Symbol, of_parameter};
 use super::errors::{Errors, error};
-use super::kind::Kind;
 use super::text::text;
+use crate::cuda_source::kind::Kind;
 
 pub(super) struct Parameter {
     pub(super) name: Ident,

@@ -4,13 +4,13 @@ use syn::LitStr;
 
 use super::arguments::Arguments;
 use super::compilable;
-use super::cuda::{Cuda, Folder, Lost, Search};
 use super::errors::{Errors, error};
 use super::files::Files;
-use super::image::Image;
-use super::kind::{Kind, not_utf8};
-use super::paths::absolute;
-use super::{cubin, cuda, ptx};
+use crate::cuda_source::cuda::{Cuda, Folder, Lost, Search};
+use crate::cuda_source::image::Image;
+use crate::cuda_source::kind::{Kind, not_utf8};
+use crate::cuda_source::paths::absolute;
+use crate::cuda_source::{cubin, cuda, ptx};
 
 /// A source that was read.
 pub(super) enum Source {

@@ -11,9 +11,9 @@ use syn::{
 
 use super::attributes::{self, Cluster, Instantiate};
 use super::errors::{Errors, error, syntax_error};
-use super::kind::Kind;
 use super::parameter::{Parameter, ParameterKind, nameless, parameter};
 use super::text::text;
+use crate::cuda_source::kind::Kind;
 
 /// `unsafe extern "CUDA" { … }`.
 pub(super) struct Block {

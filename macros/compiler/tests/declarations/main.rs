@@ -4,6 +4,7 @@ mod branches;
 #[path = "../common/declared.rs"]
 mod declared;
 mod expanded;
+mod floors;
 mod host;
 mod includes;
 mod launches;

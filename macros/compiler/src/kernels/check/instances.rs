@@ -1,11 +1,11 @@
 //! Finds the instances of templates that `#[instantiate]` names.
 
+use crate::cuda_source::cuda::Cuda;
+use crate::cuda_source::instance::NoInstance;
+use crate::cuda_source::prototype::{Linkage, Prototype};
 use crate::diagnostics::{count, similar};
 use crate::kernels::attributes::Instantiate;
-use crate::kernels::cuda::Cuda;
 use crate::kernels::errors::{Errors, error, listed};
-use crate::kernels::instance::NoInstance;
-use crate::kernels::prototype::{Linkage, Prototype};
 
 /// The kernels that a name expression may be.
 pub(super) fn instances(source: &Cuda, of: &Instantiate, errors: &mut Errors) -> Vec<Prototype> {

@@ -2,14 +2,14 @@
 
 use super::facts::{Facts, LayoutCheck};
 use super::types::{layout, misfit};
+use crate::cuda_source::branches::{Choices, each_way};
+use crate::cuda_source::cuda::Cuda;
+use crate::cuda_source::declarations::{Hidden, Variable};
+use crate::cuda_source::image::Image;
+use crate::cuda_source::layout::{element, size_of_variable};
 use crate::diagnostics::similar;
 use crate::kernels::attributes::Symbol;
-use crate::kernels::branches::{Choices, each_way};
-use crate::kernels::cuda::Cuda;
-use crate::kernels::declarations::{Hidden, Variable};
 use crate::kernels::errors::{Errors, error, listed};
-use crate::kernels::image::Image;
-use crate::kernels::layout::{element, size_of_variable};
 use crate::kernels::parameter::{Parameter, ParameterKind};
 use crate::kernels::syntax::Kernel;
 use crate::kernels::text::text;

@@ -16,43 +16,43 @@ use super::unit::{Unit, Variant};
 
 /// What was found, in order.
 #[derive(Debug)]
-pub(super) struct Declarations {
-    pub(super) prototypes: Vec<Prototype>,
+pub(crate) struct Declarations {
+    pub(crate) prototypes: Vec<Prototype>,
     pub(super) definitions: Vec<Definition>,
     pub(super) templates: Vec<Template>,
-    pub(super) variables: Vec<Variable>,
-    pub(super) constants: Constants,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) constants: Constants,
     /// Whether a `using namespace` may make names known that are not written out.
-    pub(super) uses_namespaces: bool,
+    pub(crate) uses_namespaces: bool,
     pub(super) packs: bool,
     /// The definitions of macros without parameters.
     pub(super) variants: BTreeMap<String, Vec<Variant>>,
-    pub(super) sides: Branches,
+    pub(crate) sides: Branches,
     /// Whether a name that is neither in `mentioned` nor the toolkit's cannot be a type.
     pub(super) is_whole: bool,
     /// Names that some declaration may give to a type.
     pub(super) mentioned: BTreeSet<String>,
     /// Calls of macros that make kernels.
-    pub(super) made: Vec<Made>,
+    pub(crate) made: Vec<Made>,
     /// Macros with parameters that may stand for several of a kernel's.
     lists: BTreeSet<String>,
 }
 
 /// `__constant__ float weights[25];`
 #[derive(Debug)]
-pub(super) struct Variable {
-    pub(super) declarator: Declarator,
-    pub(super) name: String,
-    pub(super) namespace: Vec<String>,
-    pub(super) file: usize,
-    pub(super) line: usize,
+pub(crate) struct Variable {
+    pub(crate) declarator: Declarator,
+    pub(crate) name: String,
+    pub(crate) namespace: Vec<String>,
+    pub(crate) file: usize,
+    pub(crate) line: usize,
     /// Why a launch cannot give it a value.
-    pub(super) hidden: Option<Hidden>,
+    pub(crate) hidden: Option<Hidden>,
 }
 
 /// Why a launch cannot give a variable a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hidden {
+pub(crate) enum Hidden {
     /// It is `const`: the compiler puts its value into the code.
     Constant,
     /// C++ mangles its name.

@@ -6,7 +6,7 @@ use super::sequence::{after_group, at_commas};
 
 /// `const Base* const name[4]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Declarator {
+pub(crate) struct Declarator {
     pub(super) base: Base,
     /// Whether the base is `const`.
     pub(super) constant: bool,
@@ -16,7 +16,7 @@ pub(super) struct Declarator {
     pub(super) reference: bool,
     pub(super) name: Option<String>,
     /// What stands between the brackets of an array, outermost first.
-    pub(super) bounds: Vec<Vec<Token>>,
+    pub(crate) bounds: Vec<Vec<Token>>,
     /// How many tokens a second declarator shares: those before the first `*`.
     pub(super) shared: usize,
 }

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 pub(super) type Parts = Vec<String>;
 
 /// `path` from within `folder`.
-pub(super) fn absolute(folder: &Path, path: &str) -> Parts {
+pub(crate) fn absolute(folder: &Path, path: &str) -> Parts {
     let mut parts = Parts::new();
     for component in folder.components().chain(Path::new(path).components()) {
         match component {

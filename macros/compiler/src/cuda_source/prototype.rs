@@ -5,12 +5,10 @@
 use super::branches::{Branches, each_way};
 use super::constant::Constants;
 pub use super::ctype::{Base, CType, Primitive, Scalar};
-use super::declarations::Declarations;
 use super::declarator::{is_qualifier, parameter, takes_parentheses};
 use super::lexer::Token;
 use super::sequence::{after_group, at_commas, substituted};
 use super::templates::TemplateParameter;
-use super::unit::Unit;
 
 /// A `__global__` function of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,11 +25,11 @@ pub struct Prototype {
     pub max_threads_per_block: Option<u32>,
     /// What `__cluster_dims__` says, in blocks, where plain text tells it.
     pub cluster: Option<[u32; 3]>,
-    pub(super) file: usize,
+    pub(crate) file: usize,
     /// The namespaces that it is in, outermost first.
-    pub(super) namespace: Vec<String>,
+    pub(crate) namespace: Vec<String>,
     /// Of a template.
-    pub(super) template: Vec<TemplateParameter>,
+    pub(crate) template: Vec<TemplateParameter>,
     /// The tokens between its parentheses.
     pub(super) inside: Vec<Token>,
     /// Each parameter as it is written.
@@ -39,11 +37,11 @@ pub struct Prototype {
     /// What stands before and behind its name.
     attributes: Vec<Token>,
     /// The branches of the `#if`s among its parameters that this version is for.
-    pub(super) chosen: Vec<(String, usize)>,
+    pub(crate) chosen: Vec<(String, usize)>,
     /// Whether there are too many of them to tell its parameters.
     pub(super) is_open: bool,
     /// Arrays in shared memory whose size plain text tells: their names, lines and bytes.
-    pub(super) shared: Vec<(String, usize, i128)>,
+    pub(crate) shared: Vec<(String, usize, i128)>,
 }
 
 /// How a name is seen outside its source.
@@ -68,15 +66,9 @@ pub struct Parameter {
     pub line: usize,
 }
 
-/// The kernels of `source`, in order; one that is declared and then defined, or that has several versions under `#if`,
-/// several times.
-pub fn prototypes(source: &str) -> Vec<Prototype> {
-    Declarations::of(Unit::read(source, &[], &mut |_| None)).prototypes
-}
-
 impl Prototype {
     /// As the source names it: `math::reduce`.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let mut path = self.namespace.join("::");
         if !path.is_empty() {
             path += "::";
@@ -85,7 +77,7 @@ impl Prototype {
     }
 
     /// Whether plain text tells how many parameters there are.
-    pub(super) fn has_arity(&self) -> bool {
+    pub(crate) fn has_arity(&self) -> bool {
         let dots = |tokens: &[Token]| tokens.windows(3).any(|three| three.iter().all(|token| token.is('.')));
         !self.is_open && !self.written.iter().any(|tokens| dots(tokens))
     }

@@ -4,36 +4,36 @@ use super::ctype::{Base, Scalar, vector};
 
 /// Size and alignment, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) size: u64,
-    pub(super) align: u64,
+pub(crate) struct Layout {
+    pub(crate) size: u64,
+    pub(crate) align: u64,
 }
 
 /// The numbers that a type is made of, if it is one number or several of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Numbers {
-    pub(super) scalar: Scalar,
-    pub(super) count: u64,
+pub(crate) struct Numbers {
+    pub(crate) scalar: Scalar,
+    pub(crate) count: u64,
 }
 
 /// A type of the source as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// As the source spells it, and what it is in the end.
-    pub(super) base: Base,
-    pub(super) layout: Option<Layout>,
-    pub(super) numbers: Option<Numbers>,
+    pub(crate) base: Base,
+    pub(crate) layout: Option<Layout>,
+    pub(crate) numbers: Option<Numbers>,
     /// Where it is defined, file and line, if it is a struct of the source.
-    pub(super) defined: Option<(usize, usize)>,
+    pub(crate) defined: Option<(usize, usize)>,
     /// Whether it is a struct of the toolkit's headers.
-    pub(super) is_toolkits: bool,
-    pub(super) is_union: bool,
+    pub(crate) is_toolkits: bool,
+    pub(crate) is_union: bool,
     /// Whether it is an array that a typedef names.
-    pub(super) is_array: bool,
+    pub(crate) is_array: bool,
     /// Whether none of the files that could define it does.
-    pub(super) is_nowhere: bool,
+    pub(crate) is_nowhere: bool,
     /// A field that is a pointer.
-    pub(super) pointer: Option<String>,
+    pub(crate) pointer: Option<String>,
     /// Whether a typedef makes it `const`.
     pub(super) constant: bool,
 }

@@ -14,7 +14,7 @@ use super::toolkit_types;
 
 /// The type of a parameter, its typedefs resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Resolved {
+pub(crate) enum Resolved {
     Value(Known),
     Pointer { pointee: Known, constant: bool },
     Reference,
@@ -28,7 +28,7 @@ const DEPTH: usize = 32;
 const STEPS: usize = 2000;
 
 /// Looks a type of a parameter up from within `namespace`.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     declarations: &Declarations,
     choices: &Choices,
     namespace: &[String],
@@ -63,7 +63,7 @@ pub(super) fn resolve(
 }
 
 /// The element of a variable: of an array, what it holds in the end.
-pub(super) fn element(
+pub(crate) fn element(
     declarations: &Declarations,
     choices: &Choices,
     namespace: &[String],
@@ -81,7 +81,7 @@ pub(super) fn element(
 }
 
 /// The bytes of a variable, where plain text tells.
-pub(super) fn size_of_variable(
+pub(crate) fn size_of_variable(
     declarations: &Declarations,
     choices: &Choices,
     namespace: &[String],

@@ -5,7 +5,7 @@ use super::lexer::{Token, tokens};
 use super::sequence::{after_group, at_commas};
 
 /// Reads a PTX module; what it does not understand, it leaves out.
-pub(super) fn read(text: &str) -> Image {
+pub(crate) fn read(text: &str) -> Image {
     let tokens = tokens(text, 0);
     let mut image = Image::default();
     let mut rest = &tokens[..];

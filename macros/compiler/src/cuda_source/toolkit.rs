@@ -30,7 +30,7 @@ pub(super) fn is_for_the_host(path: &str, options: &[String]) -> bool {
 }
 
 /// The header to include in place of one of C++, if CUDA has its parts for kernels.
-pub(super) fn stands_in(path: &str) -> Option<String> {
+pub(crate) fn stands_in(path: &str) -> Option<String> {
     TWINS.contains(&path).then(|| format!("cuda/std/{path}"))
 }
 

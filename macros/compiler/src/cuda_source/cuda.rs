@@ -11,62 +11,62 @@ use super::toolkit;
 use super::unit::{Include, Unit};
 
 /// Where a source is, and where what it includes may be.
-pub(super) struct Search<'a> {
+pub(crate) struct Search<'a> {
     /// Its path, as it is written.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The folder that written paths are relative to.
-    pub(super) home: &'a Path,
+    pub(crate) home: &'a Path,
     /// The folders to look in, in order.
-    pub(super) include: &'a [Folder],
+    pub(crate) include: &'a [Folder],
     /// What is in a file, by its written path; none where it cannot be read.
-    pub(super) file: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    pub(crate) file: &'a dyn Fn(&str) -> Option<Vec<u8>>,
     /// NVRTC's options.
-    pub(super) options: &'a [String],
+    pub(crate) options: &'a [String],
 }
 
 /// A folder to look for included files in.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     /// Its path, as it is written.
-    pub(super) path: String,
-    pub(super) parts: Parts,
+    pub(crate) path: String,
+    pub(crate) parts: Parts,
 }
 
 /// CUDA C++ with all files that it includes.
-pub(super) struct Cuda {
-    pub(super) declarations: Declarations,
+pub(crate) struct Cuda {
+    pub(crate) declarations: Declarations,
     /// How messages name each file, the source itself first.
-    pub(super) files: Vec<String>,
+    pub(crate) files: Vec<String>,
     /// What to embed, if there is more than the source.
-    pub(super) tree: Option<Tree>,
+    pub(crate) tree: Option<Tree>,
 }
 
 impl Cuda {
     /// `saxpy.cu:4`
-    pub(super) fn place(&self, file: usize, line: usize) -> String {
+    pub(crate) fn place(&self, file: usize, line: usize) -> String {
         format!("{}:{line}", self.files[file])
     }
 }
 
 /// The files of a source in one tree of folders.
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// The source's place.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The places of the files that are included, and their paths from the Rust file.
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// The places of the folders to search.
-    pub(super) include: Vec<String>,
+    pub(crate) include: Vec<String>,
 }
 
 /// A source, and what is wrong with it.
-pub(super) struct Reading {
-    pub(super) cuda: Cuda,
+pub(crate) struct Reading {
+    pub(crate) cuda: Cuda,
     /// The included files that could not be read, in the order of their `#include`s.
-    pub(super) lost: Vec<Lost>,
-    pub(super) refused: Refused,
+    pub(crate) lost: Vec<Lost>,
+    pub(crate) refused: Refused,
 }
 
 /// An included file that could not be read. `from` is the path of the file that includes it.
-pub(super) enum Lost {
+pub(crate) enum Lost {
     NotUtf8 {
         path: String,
         from: String,
@@ -84,20 +84,20 @@ pub(super) enum Lost {
 
 /// What NVRTC is sure to refuse.
 #[derive(Default)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     /// Where there is one, the rest is not looked for.
-    pub(super) unbalanced: Option<Unbalanced>,
-    pub(super) host: Vec<HostCode>,
-    pub(super) headers: Vec<HostHeader>,
+    pub(crate) unbalanced: Option<Unbalanced>,
+    pub(crate) host: Vec<HostCode>,
+    pub(crate) headers: Vec<HostHeader>,
 }
 
 /// A header that NVRTC does not have, or cannot compile.
-pub(super) struct HostHeader {
-    pub(super) path: String,
+pub(crate) struct HostHeader {
+    pub(crate) path: String,
     /// The index of the file in the unit that includes it.
-    pub(super) file: usize,
+    pub(crate) file: usize,
     /// The line, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
 }
 
 /// A file that was found: how it is written from the Rust file, and where it is.
@@ -109,7 +109,7 @@ struct Found {
 }
 
 /// Reads `text`, which is what is in the file that `search` names.
-pub(super) fn read(text: &str, search: &Search<'_>) -> Reading {
+pub(crate) fn read(text: &str, search: &Search<'_>) -> Reading {
     let Search { path, home, include, options, .. } = search;
     let place = |path: String| Found { parts: absolute(home, &path), path, highest: usize::MAX };
     let mut finder = Finder {

@@ -7,8 +7,8 @@ use super::sequence::{after_group, at_commas, substituted};
 
 /// `typename T = float`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TemplateParameter {
-    pub(super) name: Option<String>,
+pub(crate) struct TemplateParameter {
+    pub(crate) name: Option<String>,
     pub(super) default: Option<Vec<Token>>,
     /// Whether it stands for any number of arguments.
     pub(super) pack: bool,

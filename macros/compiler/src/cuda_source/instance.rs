@@ -7,9 +7,9 @@ use super::sequence::{Nesting, at_commas};
 
 /// A name expression, taken apart.
 #[derive(Debug, PartialEq)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// As the user wrote it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// `math`, `reduce`.
     pub(super) path: Vec<String>,
     /// What stands between `<` and `>`; none without them.
@@ -18,7 +18,7 @@ pub(super) struct Instance {
 
 /// Why a kernel has no such instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoInstance {
+pub(crate) enum NoInstance {
     /// It is a template, and no arguments are given.
     WithoutArguments,
     /// Arguments are given, and it is no template.
@@ -29,7 +29,7 @@ pub(super) enum NoInstance {
 
 impl Instance {
     /// Reads a name expression; none where it is something else.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let tokens = tokens(text, 0);
         let mut rest = &tokens[..];
         if let [first, second, tail @ ..] = rest
@@ -67,23 +67,23 @@ impl Instance {
     }
 
     /// The name without namespaces and arguments.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.path.last().map_or("", String::as_str)
     }
 
     /// `math::reduce`
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         self.path.join("::")
     }
 
     /// Whether it names this kernel; in a source that has `using namespace`, the namespaces may be left out.
-    pub(super) fn names(&self, kernel: &Prototype, uses_namespaces: bool) -> bool {
+    pub(crate) fn names(&self, kernel: &Prototype, uses_namespaces: bool) -> bool {
         let Some((name, namespace)) = self.path.split_last() else { return false };
         *name == kernel.name && (kernel.namespace == namespace || uses_namespaces)
     }
 
     /// The kernel with the template's arguments in place of its parameters, as far as plain text tells.
-    pub(super) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, NoInstance> {
+    pub(crate) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, NoInstance> {
         let mut instance = kernel.clone();
         let arguments = match (&self.arguments, kernel.linkage) {
             (None, Linkage::Template)

@@ -4,7 +4,7 @@ use super::{cubin, ptx};
 
 /// A kind of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Cuda,
     Ptx,
     Cubin,
@@ -13,7 +13,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// By the ending of a path.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(crate) fn of(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit_once('.')?;
         match ending {
             "cu" | "cuh" => Some(Self::Cuda),
@@ -25,7 +25,7 @@ impl Kind {
     }
 
     /// The ending of such a file, with its dot.
-    pub(super) fn ending(self) -> &'static str {
+    pub(crate) fn ending(self) -> &'static str {
         match self {
             Self::Cuda => ".cu",
             Self::Ptx => ".ptx",
@@ -35,7 +35,7 @@ impl Kind {
     }
 
     /// By what is in a file; none for bytes that are no text and nothing else that is known.
-    pub(super) fn in_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn in_bytes(bytes: &[u8]) -> Option<Self> {
         const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
         if cubin::is_cubin(bytes) {
             Some(Self::Cubin)
@@ -56,7 +56,7 @@ impl Kind {
 }
 
 /// The line, from 1, where a text in another encoding is not UTF-8.
-pub(super) fn not_utf8(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn not_utf8(bytes: &[u8]) -> Option<usize> {
     let utf16 = [b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| bytes.starts_with(*mark));
     let is_text = utf16 || !(bytes.contains(&0) || cubin::is_cubin(bytes));
     let valid = std::str::from_utf8(bytes).err().filter(|_| is_text)?.valid_up_to();
