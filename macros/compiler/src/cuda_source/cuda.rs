@@ -28,6 +28,7 @@ pub(crate) struct Search<'a> {
 pub(crate) struct Folder {
     /// Its path, as it is written.
     pub(crate) path: String,
+    /// Where it is.
     pub(crate) parts: Parts,
 }
 

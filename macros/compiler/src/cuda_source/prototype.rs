@@ -1,4 +1,4 @@
-//! Reads the prototypes of kernels from a `.cu`.
+//! The prototypes of kernels in CUDA C++.
 //!
 //! It reads plain text and never fails: what it does not understand, it leaves out or calls unknown.
 
