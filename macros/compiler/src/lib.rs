@@ -2,8 +2,8 @@
 //!
 //! `stream_pipeline!` goes through six phases, each a module: [`syntax`] parses, [`resolve`] turns names into ids,
 //! [`check`] finds what is wrong, [`placement`] chooses streams, [`schedule`] places the events, [`codegen`] writes the
-//! code. `#[kernels]` is
-//! [`kernels`]. Errors collect in [`diagnostics`] within a phase and stop at the barrier after it.
+//! code. `#[kernels]` is [`kernels`], which compares its declarations with what [`cuda_source`] reads. Errors collect in
+//! [`diagnostics`] within a phase and stop at the barrier after it.
 
 #![allow(
     missing_docs,
@@ -12,6 +12,7 @@
 
 pub mod check;
 pub mod codegen;
+pub mod cuda_source;
 pub mod diagnostics;
 mod groups;
 pub mod kernels;

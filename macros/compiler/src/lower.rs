@@ -78,8 +78,6 @@ impl Lowered {
         Schedule {
             waits: schedule.waits.into_iter().map(edge).collect(),
             records: schedule.records.into_iter().map(last).collect(),
-            // What is implied is explained in the scheduler's own numbers, which nothing asks for.
-            implied: Vec::new(),
         }
     }
 }

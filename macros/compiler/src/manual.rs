@@ -46,7 +46,7 @@ pub fn schedule(program: &Program, lowered: &Lowered, diagnostics: &mut Diagnost
     }
     // A race that a misplaced wait leaves open is that wait's problem.
     if findings.diagnostics.has_errors() {
-        return Schedule { waits: edges, records: Vec::new(), implied: Vec::new() };
+        return Schedule { waits: edges, records: Vec::new() };
     }
     // What the smallest schedule waits for implies all the rest: each of these that is missing is a problem of its own.
     let least = schedule::schedule(hazards);
@@ -61,7 +61,7 @@ pub fn schedule(program: &Program, lowered: &Lowered, diagnostics: &mut Diagnost
     let mut edges = edges;
     edges.sort_by_key(|edge| (edge.from, edge.distance, edge.to));
     edges.dedup_by(|a, b| same_ends(a, b));
-    Schedule { waits: edges, records, implied: Vec::new() }
+    Schedule { waits: edges, records }
 }
 
 /// Each event with the operation after which it is recorded.

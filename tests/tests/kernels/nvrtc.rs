@@ -128,7 +128,7 @@ fn headers_are_there_as_the_compiler_says() {
         let source = format!("#include <{header}>\nextern \"C\" __global__ void k(int* x) {{ *x = 1; }}\n");
         compile_for(&KernelModule::cuda("k.cu", source.leak()), ARCHITECTURES[2])
     };
-    let (there, not_for_devices) = thalweg_compiler::kernels::headers();
+    let (there, not_for_devices) = thalweg_compiler::cuda_source::headers();
     // cuRAND's headers are in a package of their own.
     let of_this_package: Vec<_> = there.iter().filter(|header| !header.starts_with("curand")).collect();
     for header in &of_this_package {

@@ -97,16 +97,20 @@ fn data(program: &Program, diagnostics: &mut Diagnostics) {
         }
         reported.push(name);
         let is_shared = program.buffers.iter().any(|buffer| buffer.name == *name && buffer.is_shared());
-        let help = match &program.chunk.name {
-            _ if *asked == Asked::Element => {
+        let help = match (asked, &program.chunk.name) {
+            (Asked::Element, _) => {
                 format!("pass `&{name}` to a kernel, or declare a `param`, and give `run` the value")
             }
-            _ if *asked == Asked::Value => {
+            (Asked::Value, _) => {
                 format!("write `&{name}`, `&mut {name}` or `out {name}` alone to pass the buffer")
             }
-            _ if is_shared => format!("declare `param {name}_len: usize;`, and give `run` its length"),
-            Some(chunk) => format!("write `{chunk}.len`: the items in this chunk"),
-            None => "declare `chunk c = auto;`, and write `c.len`: the items in this chunk".to_owned(),
+            (Asked::Length, _) if is_shared => {
+                format!("declare `param {name}_len: usize;`, and give `run` its length")
+            }
+            (Asked::Length, Some(chunk)) => format!("write `{chunk}.len`: the items in this chunk"),
+            (Asked::Length, None) => {
+                "declare `chunk c = auto;`, and write `c.len`: the items in this chunk".to_owned()
+            }
         };
         diagnostics
             .error("TW0306", name, format!("the expression names `{name}`, which is no value"))

@@ -5,10 +5,9 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{LitStr, Path, Token};
 
-use super::error;
-use super::source::Kind;
-use super::syntax::{Errors, syntax_error};
+use super::errors::{Errors, error, syntax_error};
 use super::text::text;
+use crate::cuda_source::kind::Kind;
 
 /// `"saxpy.cu", include("include"), options("--use_fast_math"), crate = thalweg`.
 #[derive(Default)]

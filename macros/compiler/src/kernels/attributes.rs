@@ -5,12 +5,12 @@ use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitInt, LitStr, Meta, Path, Token};
 
-use super::error;
-use super::instance::Instance;
+use super::errors::{Errors, error};
 use super::parameter::ParameterKind;
-use super::source::Kind;
-use super::syntax::{Errors, Kernel};
-use super::text::text;
+use super::syntax::Kernel;
+use super::text::{text, unraw};
+use crate::cuda_source::instance::Instance;
+use crate::cuda_source::kind::Kind;
 
 /// Most blocks in a cluster, on GPUs of today and where the kernel asks for it.
 const LARGEST_CLUSTER: u32 = 16;
@@ -270,7 +270,7 @@ fn symbol(attribute: &Attribute, name: &Ident, is_read: bool, said: &mut Said, e
         errors.push(error(path, "TW0412", &what, &[], Some("remove one of them".to_owned())));
         return;
     }
-    let unraw = super::check::unraw(name);
+    let unraw = unraw(name);
     let named = match &attribute.meta {
         Meta::Path(_) => Ok((unraw, name.to_token_stream())),
         Meta::List(list) => {

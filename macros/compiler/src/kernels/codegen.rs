@@ -6,13 +6,13 @@ use syn::spanned::Spanned;
 use syn::{Expr, Ident, Type};
 
 use super::arguments::Arguments;
-use super::check::{Facts, unraw};
+use super::check::Facts;
 use super::info::{checks, info, module};
 use super::parameter::{Parameter, ParameterKind};
-use super::source::Tree;
 use super::syntax::{Block, Kernel};
-use super::text::text;
+use super::text::{text, unraw};
 use crate::codegen::{Elements, follow, is_primitive, many_arguments, mentions, placed};
+use crate::cuda_source::cuda::Tree;
 
 /// The types, one a kernel, with what the runtime and pipelines need of them.
 pub(super) fn kernels(

@@ -2,66 +2,46 @@
 
 use syn::LitStr;
 
-use super::brackets::{Bracket, Unbalanced, closing};
-use super::error;
-use super::host::{HostCode, Takes, What, host_code};
-use super::syntax::Errors;
-use super::toolkit::{NOT_FOR_DEVICES, stands_in};
-use super::unit::Unit;
-
-/// A header that NVRTC does not have, or cannot compile.
-pub(super) struct HostHeader {
-    pub(super) path: String,
-    /// The index of the file in the unit that includes it.
-    pub(super) file: usize,
-    /// The line, from 1.
-    pub(super) line: usize,
-}
+use super::errors::{Errors, error};
+use crate::cuda_source::brackets::{Bracket, Unbalanced, closing};
+use crate::cuda_source::cuda::{HostHeader, Reading, Refused};
+use crate::cuda_source::host::{HostCode, What};
+use crate::cuda_source::toolkit::stands_in;
 
 /// How many places an error names.
 const PLACES: usize = 4;
 
-/// The texts about a source for messages.
-pub(super) struct Sources<'a> {
-    /// Where it is named.
-    pub(super) file: &'a LitStr,
-    /// Its path, and those of the files that it includes.
-    pub(super) paths: Vec<&'a str>,
-    /// NVRTC's options.
-    pub(super) options: &'a [String],
-    /// Whether a header that only NVRTC finds may define macros.
-    pub(super) hides_macros: bool,
+/// Reports code that NVRTC is sure to refuse. Errors of the functions in `kernels` are reported elsewhere.
+pub(super) fn check(file: &LitStr, reading: &Reading, kernels: &[String], errors: &mut Errors) {
+    let Refused { unbalanced, host, headers } = &reading.refused;
+    let messages = Messages { file, paths: &reading.cuda.files };
+    errors.extend(unbalanced.map(|wrong| messages.unbalanced(wrong)));
+    let is_elsewhere = |found: &HostCode| {
+        kernels.iter().any(|kernel| *kernel == found.what.name()) && !found.what.is_launch()
+    };
+    let host: Vec<_> = host.iter().filter(|found| !is_elsewhere(found)).collect();
+    if !host.is_empty() {
+        errors.push(messages.for_the_host(&host));
+    }
+    if !headers.is_empty() {
+        errors.push(messages.lacking(headers));
+    }
 }
 
-impl Sources<'_> {
+/// The errors of one source.
+struct Messages<'a> {
+    /// Where it is named.
+    file: &'a LitStr,
+    /// Its path, and those of the files that it includes.
+    paths: &'a [String],
+}
+
+impl Messages<'_> {
     fn place(&self, file: usize, line: usize) -> String {
-        format!("{}:{line}", self.paths.get(file).copied().unwrap_or_default())
+        format!("{}:{line}", self.paths.get(file).map_or("", String::as_str))
     }
 
-    /// Reports code that NVRTC is sure to refuse. Errors of the functions in `kernels` are reported
-    /// elsewhere.
-    pub(super) fn check(&self, unit: &Unit, kernels: &[String], headers: &[HostHeader], errors: &mut Errors) {
-        if let Some(wrong) = unit.brackets.end().filter(|_| !self.hides_macros) {
-            errors.push(self.unbalanced(wrong));
-            return;
-        }
-        let takes = Takes {
-            unmarked: self.hides_macros || is_default_device(self.options),
-            launches: is_relocatable(self.options),
-        };
-        let mut found = host_code(unit, takes);
-        found.retain(|found| {
-            !kernels.iter().any(|kernel| *kernel == found.what.name()) || found.what.is_launch()
-        });
-        if !found.is_empty() {
-            errors.push(self.for_the_host(&found));
-        }
-        if !headers.is_empty() {
-            errors.push(self.lacking(headers));
-        }
-    }
-
-    fn for_the_host(&self, found: &[HostCode]) -> syn::Error {
+    fn for_the_host(&self, found: &[&HostCode]) -> syn::Error {
         let what = format!("`{}` has code for the host, which NVRTC does not compile", self.file.value());
         let notes = found.iter().map(|found| {
             let place = self.place(found.file, found.line);
@@ -73,8 +53,11 @@ impl Sources<'_> {
         });
         let notes = shortened(notes.collect());
         let may_be_marked = |found: &HostCode| matches!(&found.what, What::Unmarked(name) if name != "main");
-        let mark =
-            if found.iter().all(may_be_marked) { "mark what kernels call `__device__`, and " } else { "" };
+        let mark = if found.iter().copied().all(may_be_marked) {
+            "mark what kernels call `__device__`, and "
+        } else {
+            ""
+        };
         error(self.file, "TW0423", &what, &notes, Some(format!("{mark}{}", elsewhere("code"))))
     }
 
@@ -135,27 +118,4 @@ fn shortened(mut notes: Vec<String>) -> Vec<String> {
         notes.push(format!("and {more} more"));
     }
     notes
-}
-
-/// Whether the options make functions without a mark the device's.
-fn is_default_device(options: &[String]) -> bool {
-    let is_it = |option: &str| matches!(option, "-default-device" | "--device-as-default-execution-space");
-    options.iter().any(|option| is_it(option.trim()))
-}
-
-/// Whether the options leave something to be linked: what launches kernels of a kernel's.
-fn is_relocatable(options: &[String]) -> bool {
-    let is_it = |option: &str| match option.split_once('=') {
-        Some((name, value)) => matches!(name, "-rdc" | "--relocatable-device-code") && value == "true",
-        None => matches!(option, "-dc" | "--device-c"),
-    };
-    options.iter().any(|option| is_it(option.trim()))
-}
-
-/// Whether a header cannot be compiled with these options.
-pub(super) fn is_for_the_host(path: &str, options: &[String]) -> bool {
-    let compiles_if_marked = matches!(path, "cuda.h" | "cudaTypedefs.h" | "nvrtc.h");
-    NOT_FOR_DEVICES.iter().any(|list| list.contains(&path))
-        && !(compiles_if_marked && is_default_device(options))
-        || path.starts_with("sys/")
 }

@@ -2,15 +2,16 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::Type;
 use syn::spanned::Spanned;
+use syn::{LitStr, Type};
 
 use super::arguments::Arguments;
-use super::check::{Facts, LayoutCheck, unraw};
+use super::check::{Facts, LayoutCheck};
 use super::parameter::{ParameterKind, peel};
-use super::source::{Kind, Tree};
 use super::syntax::{Block, Kernel};
-use super::text::text;
+use super::text::{text, unraw};
+use crate::cuda_source::cuda::Tree;
+use crate::cuda_source::kind::Kind;
 
 /// The module that the kernels of a block share.
 pub(super) fn module(
@@ -25,7 +26,9 @@ pub(super) fn module(
         return quote_spanned!(at=> #private::KernelModule::image(#file, ::core::include_bytes!(#file)));
     }
     let including = tree.map(|Tree { path, headers, include }| {
+        let at_file = file.map_or(at, LitStr::span);
         let headers = headers.iter().map(|(path, file)| {
+            let file = LitStr::new(file, at_file);
             quote_spanned!(at=> #private::Header { path: #path, text: ::core::include_str!(#file) })
         });
         quote_spanned!(at=> .including(#path, &[#(#headers),*], &[#(#include),*]))

@@ -1,49 +1,26 @@
 //! `#[kernels("saxpy.cu")]`: typed kernels, checked against their source.
+//!
+//! `arguments` and `syntax` parse what the user wrote, `source` has [`cuda_source`](crate::cuda_source) read the source,
+//! `check` compares the two, `codegen` writes the kernels' types.
 
 mod arguments;
 mod attributes;
-mod brackets;
-mod branches;
 mod check;
 mod codegen;
 mod compilable;
-mod conditions;
-mod constant;
-mod ctype;
-mod cubin;
-mod declarations;
-mod declarator;
-mod fields;
+mod errors;
 mod files;
-mod host;
-mod image;
 mod info;
-mod instance;
-mod layout;
-mod lexer;
-mod mentions;
-mod names;
 mod parameter;
-pub mod prototype;
-mod ptx;
-mod record;
 mod source;
-mod structs;
 mod syntax;
-mod templates;
 mod text;
-mod toolkit;
-mod toolkit_types;
-mod unit;
 
-use crate::diagnostics::coded;
 pub use files::Files;
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::quote;
 use source::Source;
 pub use syn::LitStr;
-#[doc(hidden)]
-pub use toolkit::headers;
 
 /// Expands `#[kernels(attr)] item`. `files` gives what is in the source, or says why it cannot.
 ///
@@ -60,7 +37,7 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
             return quote!(#(#errors)* #kept);
         }
     };
-    let names: Vec<_> = block.kernels.iter().map(|kernel| check::unraw(&kernel.name)).collect();
+    let names: Vec<_> = block.kernels.iter().map(|kernel| text::unraw(&kernel.name)).collect();
     let source = source::read(&arguments, &names, files, &mut errors);
     let facts = match (&source, &arguments.file) {
         (Some(source), Some(file)) => check::check(&block, &file.value(), source, &mut errors),
@@ -77,16 +54,4 @@ pub fn expand(attr: TokenStream, item: TokenStream, files: &dyn Files) -> TokenS
         let errors = errors.iter().map(syn::Error::to_compile_error);
         quote!(#(#errors)* #stubs)
     }
-}
-
-/// An error at `at`: the fact, why it matters, and the edit that mends it.
-fn error(at: impl ToTokens, code: &str, message: &str, notes: &[String], help: Option<String>) -> syn::Error {
-    let mut text = message.to_owned();
-    for note in notes {
-        text += &format!("\nnote: {note}");
-    }
-    if let Some(help) = help {
-        text += &format!("\nhelp: {help}");
-    }
-    syn::Error::new_spanned(at, coded(code, &text))
 }

@@ -5,10 +5,9 @@ use syn::spanned::Spanned;
 use syn::{GenericArgument, Pat, Path, PathArguments, PointerMutability, Type};
 
 use super::attributes::{Said, Symbol, of_parameter};
-use super::error;
-use super::source::Kind;
-use super::syntax::Errors;
+use super::errors::{Errors, error};
 use super::text::text;
+use crate::cuda_source::kind::Kind;
 
 pub(super) struct Parameter {
     pub(super) name: Ident,

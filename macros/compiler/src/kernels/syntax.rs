@@ -9,13 +9,11 @@ use syn::{
     Token, Visibility,
 };
 
-use crate::diagnostics::coded;
-
 use super::attributes::{self, Cluster, Instantiate};
-use super::error;
+use super::errors::{Errors, error, syntax_error};
 use super::parameter::{Parameter, ParameterKind, nameless, parameter};
-use super::source::Kind;
 use super::text::text;
+use crate::cuda_source::kind::Kind;
 
 /// `unsafe extern "CUDA" { … }`.
 pub(super) struct Block {
@@ -42,17 +40,7 @@ pub(super) struct Kernel {
     pub(super) sound: bool,
 }
 
-pub(super) type Errors = Vec<syn::Error>;
-
 const FORM: &str = "kernels are declared `safe fn name(n: u32, x: &[f32], y: &mut [f32]);`";
-
-/// A syntax error in syn's words.
-pub(super) fn syntax_error(found: syn::Error, help: &str, errors: &mut Errors) {
-    for found in found {
-        let text = coded("TW0413", &format!("{found}\nhelp: {help}"));
-        errors.push(syn::Error::new(found.span(), text));
-    }
-}
 
 /// Whether the tokens are an item that may stay as it is.
 pub(super) fn is_item(tokens: &TokenStream) -> bool {

@@ -2,12 +2,19 @@
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::Ident;
 
 /// The tokens in the usual spacing: `n as usize <= x.len()`, `&mut [f32]`.
 pub(super) fn text(tokens: &impl ToTokens) -> String {
     let mut writer = Writer { text: String::new(), last: Last::Tight, generics: 0, in_closure: false };
     writer.stream(tokens.to_token_stream());
     writer.text
+}
+
+/// A name as C++ writes it, without `r#`.
+pub(super) fn unraw(name: &Ident) -> String {
+    let name = name.to_token_stream().to_string();
+    name.strip_prefix("r#").map_or(name.clone(), str::to_owned)
 }
 
 const OPERATORS: &[&str] = &[

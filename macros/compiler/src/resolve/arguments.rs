@@ -73,10 +73,10 @@ pub(super) fn resolve_launch(
 /// Whether a launch names the pipeline that it stands in, `Name` or `self::Name`.
 fn is_this_pipeline(program: &Program, kernel: &ExprPath) -> bool {
     let segments = &kernel.path.segments;
-    let leading = segments.iter().rev().skip(1);
+    let mut leading = segments.iter().rev().skip(1);
     kernel.qself.is_none()
         && segments.last().is_some_and(|last| last.ident == program.name)
-        && leading.clone().all(|segment| segment.ident == "self")
+        && leading.all(|segment| segment.ident == "self")
 }
 
 /// Whether a name is a stream's, and no parameter's.

@@ -1,8 +1,8 @@
 //! Which operations wait for which: the smallest set of events that orders every conflict.
 //!
-//! [`required`] finds the edges that the hazards demand, [`schedule`] drops those that the others imply, and
-//! [`Order`] answers what a given set of waits orders, so that waits written by hand can be checked against
-//! [`required`]. Everything here is ids: no tokens, no spans, no English.
+//! [`required`] finds the edges that the hazards demand, [`schedule`] drops those that the others imply, [`implied`] says
+//! what implies each of them, and [`Order`] answers what a given set of waits orders, so that waits written by hand can
+//! be checked against [`required`]. Everything here is ids: no tokens, no spans, no English.
 //!
 //! # The model
 //!
@@ -67,6 +67,6 @@ mod streams;
 
 pub use order::Order;
 pub use path::{Link, Step};
-pub use plan::{Implied, Schedule, Why, schedule};
+pub use plan::{Implied, Schedule, Why, implied, schedule};
 pub use program::{Access, Op, OpId, Program, StorageId, StorageKind, StreamId, StreamKind};
 pub use required::{Cause, Distance, Edge, Hazard, required};

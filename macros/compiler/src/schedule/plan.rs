@@ -15,8 +15,6 @@ pub struct Schedule {
     pub waits: Vec<Edge>,
     /// The operations that record their slot's event right after them, in program order.
     pub records: Vec<OpId>,
-    /// The required edges that need no wait, sorted like `waits`.
-    pub implied: Vec<Implied>,
 }
 
 impl Schedule {
@@ -70,25 +68,25 @@ pub enum Why {
 /// assert_eq!(plan.records, [OpId(0), OpId(1)]);
 /// ```
 pub fn schedule(program: &Program) -> Schedule {
-    let required = required(program);
-    let order = Order::new(program, &required);
-    let (implied, waits): (Vec<Edge>, Vec<Edge>) =
-        required.into_iter().partition(|edge| order.implies(edge.from, edge.to, edge.distance));
+    let Reduced { waits, .. } = Reduced::of(program);
     debug_assert!(
         waits.iter().all(Edge::finds_its_record),
         "a wait is enqueued after its event is recorded anew"
     );
     let records: BTreeSet<OpId> = waits.iter().map(|wait| wait.from).collect();
-    let implied = explain(program, &waits, implied);
-    Schedule { waits, records: records.into_iter().collect(), implied }
+    Schedule { waits, records: records.into_iter().collect() }
 }
 
-fn explain(program: &Program, waits: &[Edge], implied: Vec<Edge>) -> Vec<Implied> {
+/// The required edges that need no wait in [`schedule`]'s result, sorted like its waits, each with what implies it.
+///
+/// An expansion does without them. They say why a wait is missing, which can be checked.
+pub fn implied(program: &Program) -> Vec<Implied> {
+    let Reduced { waits, dropped } = Reduced::of(program);
     let streams = StreamOrder::new(program);
-    let waiting = Waiting::new(program.ops.len(), waits);
+    let waiting = Waiting::new(program.ops.len(), &waits);
     let mut paths: Option<(OpId, Distance, Paths<'_>)> = None;
-    let mut explained = Vec::with_capacity(implied.len());
-    for edge in implied {
+    let mut explained = Vec::with_capacity(dropped.len());
+    for edge in dropped {
         if streams.orders(edge.from.index(), edge.to.index(), edge.distance) {
             explained.push(Implied { edge, why: Why::Stream });
             continue;
@@ -103,4 +101,20 @@ fn explain(program: &Program, waits: &[Edge], implied: Vec<Edge>) -> Vec<Implied
         explained.push(Implied { edge, why: Why::Path(path) });
     }
     explained
+}
+
+/// The required edges: those that are kept as waits, and those that the others imply.
+struct Reduced {
+    waits: Vec<Edge>,
+    dropped: Vec<Edge>,
+}
+
+impl Reduced {
+    fn of(program: &Program) -> Self {
+        let required = required(program);
+        let order = Order::new(program, &required);
+        let (dropped, waits) =
+            required.into_iter().partition(|edge| order.implies(edge.from, edge.to, edge.distance));
+        Self { waits, dropped }
+    }
 }

@@ -8,6 +8,15 @@ use thalweg_compiler::kernels::{Files, LitStr, expand};
 
 use crate::page::without_page;
 
+/// A source with one kernel.
+pub const SAXPY: &str = "// y += a * x\n\
+    \n\
+    extern \"C\" __global__ void __launch_bounds__(256)\n\
+    saxpy(unsigned int n, float a, const float* __restrict__ x, float* __restrict__ y) {}\n";
+
+/// Another kernel.
+pub const FILL: &str = "extern \"C\" __global__ void fill(float value, float* y) {}";
+
 pub fn tokens(text: &str) -> TokenStream {
     TokenStream::from_str(text).expect("test input lexes")
 }

@@ -1,10 +1,14 @@
 //! `#[kernels]`: declarations against sources, what they expand to, what is said of those that are wrong.
 
+mod any_source;
 mod branches;
+mod compared;
 #[path = "../common/declared.rs"]
 mod declared;
 mod expanded;
+mod floors;
 mod host;
+mod images;
 mod includes;
 mod launches;
 mod mistakes;
@@ -18,3 +22,4 @@ mod sources;
 mod tokens;
 mod toolkit_types;
 mod types;
+mod written;

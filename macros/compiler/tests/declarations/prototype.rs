@@ -1,7 +1,8 @@
 //! The reader of kernel prototypes, on the spellings that people use.
 
 use proptest::prelude::*;
-use thalweg_compiler::kernels::prototype::{CType, Linkage, Primitive, Prototype, Scalar, prototypes};
+use thalweg_compiler::cuda_source::prototype::{CType, Linkage, Primitive, Prototype, Scalar};
+use thalweg_compiler::cuda_source::prototypes;
 
 /// The one kernel of a source.
 fn only(source: &str) -> Prototype {

@@ -49,6 +49,6 @@ fn time_of_large_programs() {
         let start = Instant::now();
         let plan = schedule(&program);
         let time = start.elapsed();
-        println!("{name}: {} waits, {} edges implied, {time:?}", plan.waits.len(), plan.implied.len());
+        println!("{name}: {} waits, {} edges implied, {time:?}", plan.waits.len(), implied(&program).len());
     }
 }

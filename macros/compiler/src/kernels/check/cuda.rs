@@ -2,20 +2,22 @@
 
 use syn::Ident;
 
+use super::cluster::cluster;
+use super::facts::{Facts, LayoutCheck};
+use super::instances::instances;
+use super::symbols;
 use super::types::{layout, mismatch};
-use super::{Facts, LayoutCheck, cluster, listed, symbols, unraw};
-use crate::diagnostics::count;
-use crate::diagnostics::similar;
-use crate::kernels::attributes::Instantiate;
-use crate::kernels::branches::each_way;
-use crate::kernels::error;
-use crate::kernels::layout::{Known, Resolved, resolve};
-use crate::kernels::mentions::Made;
+use crate::cuda_source::branches::each_way;
+use crate::cuda_source::cuda::Cuda;
+use crate::cuda_source::known::Known;
+use crate::cuda_source::layout::{Resolved, resolve};
+use crate::cuda_source::mentions::Made;
+use crate::cuda_source::prototype::{self, Linkage, Prototype};
+use crate::diagnostics::{count, similar};
+use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::parameter::{Parameter, ParameterKind};
-use crate::kernels::prototype::{self, Linkage, Prototype};
-use crate::kernels::source::Cuda;
-use crate::kernels::syntax::{Errors, Kernel};
-use crate::kernels::text::text;
+use crate::kernels::syntax::Kernel;
+use crate::kernels::text::{text, unraw};
 
 /// Static shared memory that a block may have, in bytes.
 const MOST_SHARED: i128 = 48 << 10;
@@ -25,7 +27,7 @@ pub(super) fn kernel(source: &Cuda, kernel: &Kernel, errors: &mut Errors) -> Fac
     let mut facts = Facts::default();
     symbols::in_cuda(source, kernel, &mut facts, errors);
     let versions = match &kernel.instance {
-        Some(instance) => source.instances(instance, errors),
+        Some(instance) => instances(source, instance, errors),
         None => source.plain(kernel, errors),
     };
     // Under `#if` there may be several: one must fit.
@@ -49,11 +51,6 @@ pub(super) fn kernel(source: &Cuda, kernel: &Kernel, errors: &mut Errors) -> Fac
 }
 
 impl Cuda {
-    /// `saxpy.cu:4`
-    pub(super) fn place(&self, file: usize, line: usize) -> String {
-        format!("{}:{line}", self.files[file])
-    }
-
     fn place_of(&self, kernel: &Prototype) -> String {
         self.place(kernel.file, kernel.line)
     }
@@ -124,45 +121,6 @@ impl Cuda {
             ),
         };
         error(&kernel.name, "TW0403", &what, &[place, why.to_owned()], Some(help))
-    }
-
-    /// The kernels that a name expression may be.
-    fn instances(&self, Instantiate { at, instance }: &Instantiate, errors: &mut Errors) -> Vec<Prototype> {
-        let all = &self.declarations.prototypes;
-        let named: Vec<_> =
-            all.iter().filter(|found| instance.names(found, self.declarations.uses_namespaces)).collect();
-        let Some(first) = named.first() else {
-            let path = instance.path();
-            let what = format!("cannot find kernel `{path}` in {}", self.files[0]);
-            let paths: Vec<_> = all.iter().map(Prototype::path).collect();
-            let mut names: Vec<_> = paths.iter().map(String::as_str).collect();
-            names.dedup();
-            let same = all.iter().find(|found| found.name == instance.name());
-            let near = match same {
-                Some(found) => Some(format!("the source has it as `{}`", found.path())),
-                None => similar(&path, names.iter().copied())
-                    .map(|similar| format!("a kernel with a similar name exists: `{similar}`")),
-            };
-            let (notes, help) = match near {
-                Some(help) => (vec![], help),
-                None if names.is_empty() => {
-                    (vec!["it has no `__global__` function".to_owned()], format!("add `{path}` to it"))
-                }
-                None => (vec![listed("kernels", &names)], format!("add `{path}` to it")),
-            };
-            errors.push(error(at, "TW0402", &what, &notes, Some(help)));
-            return Vec::new();
-        };
-        let results: Vec<_> =
-            named.iter().map(|found| instance.of(found, &self.declarations.constants)).collect();
-        let why = results.iter().find_map(|result| result.as_ref().err().cloned());
-        let instances: Vec<_> = results.into_iter().filter_map(Result::ok).collect();
-        if let (true, Some(why)) = (instances.is_empty(), why) {
-            let what = format!("`{}` is no instance of `{}`", instance.text, first.path());
-            let help = format!("write `{}`", written(first));
-            errors.push(error(at, "TW0420", &what, &[self.place_of(first), why], Some(help)));
-        }
-        instances
     }
 
     /// Compares the declaration with one prototype.
@@ -405,16 +363,5 @@ impl Types<'_> {
             return Said { note, help: None };
         }
         Said { note: Some(note), help: Some(format!("declare it {}", forms.join(" or "))) }
-    }
-}
-
-/// `reduce<T, N>`
-fn written(kernel: &Prototype) -> String {
-    match kernel.linkage {
-        Linkage::Template => {
-            let names = kernel.template.iter().map(|one| one.name.as_deref().unwrap_or("…"));
-            format!("{}<{}>", kernel.path(), names.collect::<Vec<_>>().join(", "))
-        }
-        _ => kernel.path(),
     }
 }

@@ -1,14 +1,15 @@
 //! Compares the declarations with a compiled source.
 
+use super::cluster::cluster;
+use super::facts::{Expected, Facts, LayoutCheck};
+use super::symbols;
 use super::types::primitive;
-use super::{Expected, Facts, LayoutCheck, cluster, listed, symbols, unraw};
-use crate::diagnostics::count;
-use crate::diagnostics::similar;
-use crate::kernels::error;
-use crate::kernels::image::{Image, ImageKernel, ImageParameter};
+use crate::cuda_source::image::{Image, ImageKernel, ImageParameter};
+use crate::diagnostics::{count, similar};
+use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::parameter::{Parameter, ParameterKind};
-use crate::kernels::syntax::{Errors, Kernel};
-use crate::kernels::text::text;
+use crate::kernels::syntax::Kernel;
+use crate::kernels::text::{text, unraw};
 
 /// Checks one kernel, and gives what the image says of it.
 pub(super) fn kernel(image: &Image, file: &str, kernel: &Kernel, errors: &mut Errors) -> Facts {

@@ -1,17 +1,17 @@
 //! Compares symbols with the variables of the source.
 
+use super::facts::{Facts, LayoutCheck};
 use super::types::{layout, misfit};
-use super::{Facts, LayoutCheck, listed};
+use crate::cuda_source::branches::{Choices, each_way};
+use crate::cuda_source::cuda::Cuda;
+use crate::cuda_source::declarations::{Hidden, Variable};
+use crate::cuda_source::image::Image;
+use crate::cuda_source::layout::{element, size_of_variable};
 use crate::diagnostics::similar;
 use crate::kernels::attributes::Symbol;
-use crate::kernels::branches::{Choices, each_way};
-use crate::kernels::declarations::Variable;
-use crate::kernels::error;
-use crate::kernels::image::Image;
-use crate::kernels::layout::{element, size_of_variable};
+use crate::kernels::errors::{Errors, error, listed};
 use crate::kernels::parameter::{Parameter, ParameterKind};
-use crate::kernels::source::Cuda;
-use crate::kernels::syntax::{Errors, Kernel};
+use crate::kernels::syntax::Kernel;
 use crate::kernels::text::text;
 
 /// The parameters that stand for variables.
@@ -44,10 +44,21 @@ fn variable(
     let named = || variables.iter().filter(|variable| variable.name == symbol.name);
     let usable: Vec<&Variable> = named().filter(|variable| variable.hidden.is_none()).collect();
     if usable.is_empty() {
-        let Some((variable, (fact, why, help))) = named().find_map(|found| Some((found, found.hidden?)))
-        else {
+        let Some((variable, hidden)) = named().find_map(|found| Some((found, found.hidden?))) else {
             let names = variables.iter().map(|variable| variable.name.as_str()).collect();
             return Err(missing(symbol, file, names, "`__constant__` or `__device__` variable"));
+        };
+        let (fact, why, help) = match hidden {
+            Hidden::Constant => (
+                "cannot be changed",
+                "the compiler puts the value of a `const` into the code",
+                "remove `const`",
+            ),
+            Hidden::InNamespace => (
+                "cannot be found by its name",
+                "C++ mangles names in a namespace",
+                "declare it outside of namespaces",
+            ),
         };
         let what = format!("variable `{}` of {file} {fact}", symbol.name);
         let notes = [source.place(variable.file, variable.line), why.to_owned()];

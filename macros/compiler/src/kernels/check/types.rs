@@ -2,10 +2,11 @@
 
 use syn::{Expr, ExprLit, Lit, Type};
 
-use super::{Expected, LayoutCheck};
+use super::facts::{Expected, LayoutCheck};
+use crate::cuda_source::ctype::{Base, Primitive, Scalar};
+use crate::cuda_source::known::{Known, Layout, Numbers};
+use crate::cuda_source::layout::Resolved;
 use crate::diagnostics::count;
-use crate::kernels::ctype::{Base, Primitive, Scalar};
-use crate::kernels::layout::{Known, Layout, Numbers, Resolved};
 use crate::kernels::parameter::{Parameter, ParameterKind, peel};
 use crate::kernels::text::text;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use thalweg_compiler::kernels::prototype::{CType, Linkage, Prototype};
+use thalweg_compiler::cuda_source::prototype::{CType, Linkage, Prototype};
 
 /// How a parameter is passed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -146,7 +146,7 @@ pub fn right(kernel: &Prototype, source: &str, names: &Names, branch: usize) -> 
             Some(format!("{}<{}>", kernel.name, arguments.join(", ")))
         }
     };
-    let parameter = |(at, parameter): (usize, &thalweg_compiler::kernels::prototype::Parameter)| {
+    let parameter = |(at, parameter): (usize, &thalweg_compiler::cuda_source::prototype::Parameter)| {
         let (base, pass) = match &parameter.ty {
             CType::Value(base) => (base, Pass::Value),
             CType::Pointer { pointee, constant: true } => (pointee, Pass::Read),

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use thalweg_compiler::kernels::prototype::prototypes;
-use thalweg_compiler::kernels::{Files, LitStr, headers};
+use thalweg_compiler::cuda_source::headers;
+use thalweg_compiler::cuda_source::prototypes;
+use thalweg_compiler::kernels::{Files, LitStr};
 
 use super::Tally;
 use super::acceptance::{Verdict, verdict};

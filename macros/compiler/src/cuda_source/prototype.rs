@@ -1,14 +1,14 @@
-//! Reads the prototypes of kernels from a `.cu`.
+//! The prototypes of kernels in CUDA C++.
 //!
 //! It reads plain text and never fails: what it does not understand, it leaves out or calls unknown.
 
 use super::branches::{Branches, each_way};
 use super::constant::Constants;
 pub use super::ctype::{Base, CType, Primitive, Scalar};
-use super::declarations::Declarations;
-use super::declarator::{after_group, is_qualifier, parameter, takes_parentheses};
-use super::lexer::{Kind, Token};
-use super::unit::Unit;
+use super::declarator::{is_qualifier, parameter, takes_parentheses};
+use super::lexer::Token;
+use super::sequence::{after_group, at_commas, substituted};
+use super::templates::TemplateParameter;
 
 /// A `__global__` function of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub struct Prototype {
     pub max_threads_per_block: Option<u32>,
     /// What `__cluster_dims__` says, in blocks, where plain text tells it.
     pub cluster: Option<[u32; 3]>,
-    pub(super) file: usize,
+    pub(crate) file: usize,
     /// The namespaces that it is in, outermost first.
-    pub(super) namespace: Vec<String>,
+    pub(crate) namespace: Vec<String>,
     /// Of a template.
-    pub(super) template: Vec<TemplateParameter>,
+    pub(crate) template: Vec<TemplateParameter>,
     /// The tokens between its parentheses.
     pub(super) inside: Vec<Token>,
     /// Each parameter as it is written.
@@ -37,11 +37,11 @@ pub struct Prototype {
     /// What stands before and behind its name.
     attributes: Vec<Token>,
     /// The branches of the `#if`s among its parameters that this version is for.
-    pub(super) chosen: Vec<(String, usize)>,
+    pub(crate) chosen: Vec<(String, usize)>,
     /// Whether there are too many of them to tell its parameters.
     pub(super) is_open: bool,
     /// Arrays in shared memory whose size plain text tells: their names, lines and bytes.
-    pub(super) shared: Vec<(String, usize, i128)>,
+    pub(crate) shared: Vec<(String, usize, i128)>,
 }
 
 /// How a name is seen outside its source.
@@ -66,24 +66,9 @@ pub struct Parameter {
     pub line: usize,
 }
 
-/// `typename T = float`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TemplateParameter {
-    pub(super) name: Option<String>,
-    pub(super) default: Option<Vec<Token>>,
-    /// Whether it stands for any number of arguments.
-    pub(super) pack: bool,
-}
-
-/// The kernels of `source`, in order; one that is declared and then defined, or that has several versions under `#if`,
-/// several times.
-pub fn prototypes(source: &str) -> Vec<Prototype> {
-    Declarations::of(Unit::read(source, &[], &mut |_| None)).prototypes
-}
-
 impl Prototype {
     /// As the source names it: `math::reduce`.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let mut path = self.namespace.join("::");
         if !path.is_empty() {
             path += "::";
@@ -92,7 +77,7 @@ impl Prototype {
     }
 
     /// Whether plain text tells how many parameters there are.
-    pub(super) fn has_arity(&self) -> bool {
+    pub(crate) fn has_arity(&self) -> bool {
         let dots = |tokens: &[Token]| tokens.windows(3).any(|three| three.iter().all(|token| token.is('.')));
         !self.is_open && !self.written.iter().any(|tokens| dots(tokens))
     }
@@ -145,20 +130,6 @@ impl Prototype {
 fn qualifiers(body: &[Token]) -> Option<Vec<Token>> {
     let is_qualifier = |token: &Token| token.word().is_some_and(|word| word == "const" || is_qualifier(word));
     body.iter().all(is_qualifier).then(|| body.to_vec())
-}
-
-pub(super) fn substituted(tokens: &[Token], replace: &dyn Fn(&str) -> Option<Vec<Token>>) -> Vec<Token> {
-    let mut all = Vec::new();
-    for token in tokens {
-        match token.word().and_then(replace) {
-            Some(body) => {
-                let Token { file, line, .. } = *token;
-                all.extend(body.into_iter().map(|token| Token { file, line, ..token }));
-            }
-            None => all.push(token.clone()),
-        }
-    }
-    all
 }
 
 /// The function whose declaration goes on at `tokens`, after `__global__`, and what follows its parameters.
@@ -248,39 +219,5 @@ fn split(tokens: &[Token]) -> Vec<Vec<Token>> {
         [] => Vec::new(),
         [void] if void.is_word("void") => Vec::new(),
         _ => at_commas(tokens).into_iter().map(<[Token]>::to_vec).collect(),
-    }
-}
-
-/// The parts between the commas that are in no bracket.
-pub(super) fn at_commas(tokens: &[Token]) -> Vec<&[Token]> {
-    let mut brackets = Brackets::default();
-    tokens.split(|token| brackets.pass(token) && token.is(',')).collect()
-}
-
-/// The brackets that are open. In other brackets `<` and `>` compare.
-#[derive(Default)]
-pub(super) struct Brackets(Vec<char>);
-
-impl Brackets {
-    /// Goes past a token, and says whether no bracket is open then.
-    pub(super) fn pass(&mut self, token: &Token) -> bool {
-        let last = self.0.last().copied();
-        match token.kind {
-            Kind::Mark('<') if last.is_none_or(|last| last == '<') => self.0.push('<'),
-            Kind::Mark('>') if last == Some('<') => drop(self.0.pop()),
-            Kind::Mark(open @ ('(' | '[' | '{')) => self.0.push(open),
-            Kind::Mark(close @ (')' | ']' | '}')) => {
-                let open = match close {
-                    ')' => '(',
-                    ']' => '[',
-                    _ => '{',
-                };
-                if let Some(at) = self.0.iter().rposition(|&last| last == open) {
-                    self.0.truncate(at);
-                }
-            }
-            _ => {}
-        }
-        self.0.is_empty()
     }
 }

@@ -4,48 +4,59 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::branches::Branches;
 use super::constant::Constants;
-use super::declarator::{Declarator, after_group, declarator, takes_parentheses};
+use super::declarator::{Declarator, declarator, declarators, takes_parentheses};
 use super::lexer::Token;
 use super::mentions::{Made, made, mentioned};
-use super::prototype::{Linkage, Prototype, TemplateParameter, at_commas, function};
+use super::prototype::{Linkage, Prototype, function};
 use super::record::{Definition, definitions};
-use super::templates::Template;
+use super::sequence::{after_group, at_commas};
+use super::shared::shared_arrays;
+use super::templates::{Template, parameters};
 use super::unit::{Unit, Variant};
 
 /// What was found, in order.
 #[derive(Debug)]
-pub(super) struct Declarations {
-    pub(super) prototypes: Vec<Prototype>,
+pub(crate) struct Declarations {
+    pub(crate) prototypes: Vec<Prototype>,
     pub(super) definitions: Vec<Definition>,
     pub(super) templates: Vec<Template>,
-    pub(super) variables: Vec<Variable>,
-    pub(super) constants: Constants,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) constants: Constants,
     /// Whether a `using namespace` may make names known that are not written out.
-    pub(super) uses_namespaces: bool,
+    pub(crate) uses_namespaces: bool,
     pub(super) packs: bool,
     /// The definitions of macros without parameters.
     pub(super) variants: BTreeMap<String, Vec<Variant>>,
-    pub(super) sides: Branches,
+    pub(crate) sides: Branches,
     /// Whether a name that is neither in `mentioned` nor the toolkit's cannot be a type.
     pub(super) is_whole: bool,
     /// Names that some declaration may give to a type.
     pub(super) mentioned: BTreeSet<String>,
     /// Calls of macros that make kernels.
-    pub(super) made: Vec<Made>,
+    pub(crate) made: Vec<Made>,
     /// Macros with parameters that may stand for several of a kernel's.
     lists: BTreeSet<String>,
 }
 
 /// `__constant__ float weights[25];`
 #[derive(Debug)]
-pub(super) struct Variable {
-    pub(super) declarator: Declarator,
-    pub(super) name: String,
-    pub(super) namespace: Vec<String>,
-    pub(super) file: usize,
-    pub(super) line: usize,
-    /// Why a launch cannot give it a value: the fact, why, and the edit.
-    pub(super) hidden: Option<(&'static str, &'static str, &'static str)>,
+pub(crate) struct Variable {
+    pub(crate) declarator: Declarator,
+    pub(crate) name: String,
+    pub(crate) namespace: Vec<String>,
+    pub(crate) file: usize,
+    pub(crate) line: usize,
+    /// Why a launch cannot give it a value.
+    pub(crate) hidden: Option<Hidden>,
+}
+
+/// Why a launch cannot give a variable a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// It is `const`: the compiler puts its value into the code.
+    Constant,
+    /// C++ mangles its name.
+    InNamespace,
 }
 
 /// What an open brace belongs to.
@@ -158,9 +169,9 @@ impl Declarations {
             (false, true) => Linkage::C,
             (false, false) => Linkage::Cxx,
         };
-        kernel.template = template(before);
+        kernel.template = parameters(before);
         kernel.namespace = scope.namespace.clone();
-        kernel.shared = super::record::shared_arrays(body, &self.constants);
+        kernel.shared = shared_arrays(body, &self.constants);
         let is_open = self.unfold(&mut kernel);
         for mut version in kernel.versions(&self.sides) {
             version.is_open |= is_open;
@@ -273,39 +284,14 @@ impl Declarations {
             let place = tokens.iter().find(|token| token.is_word(&name)).or(tokens.first());
             let Some(&Token { file, line, .. }) = place else { continue };
             let hidden = if is_constant || declared.constant {
-                Some((
-                    "cannot be changed",
-                    "the compiler puts the value of a `const` into the code",
-                    "remove `const`",
-                ))
+                Some(Hidden::Constant)
             } else {
-                (!is_c && scope.is_inner).then_some((
-                    "cannot be found by its name",
-                    "C++ mangles names in a namespace",
-                    "declare it outside of namespaces",
-                ))
+                (!is_c && scope.is_inner).then_some(Hidden::InNamespace)
             };
             let namespace = scope.namespace.clone();
             self.variables.push(Variable { declarator: declared, name, namespace, file, line, hidden });
         }
     }
-}
-
-/// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.
-pub(super) fn declarators(tokens: &[Token]) -> Vec<Declarator> {
-    let mut found: Vec<Declarator> = Vec::new();
-    let mut base = Vec::new();
-    for part in at_commas(tokens) {
-        // `int n{4}`
-        let end = part.iter().position(|token| token.is('{')).unwrap_or(part.len());
-        let tokens = [&base, &part[..end]].concat();
-        let Some(declared) = declarator(&tokens) else { return found };
-        if found.is_empty() {
-            base = tokens[..declared.shared].to_vec();
-        }
-        found.push(declared);
-    }
-    found
 }
 
 enum Brace {
@@ -370,27 +356,4 @@ fn c_linkage(tokens: &[Token]) -> Option<bool> {
         }
         _ => None,
     })
-}
-
-/// The parameters of `template <typename T, int N = 4>`.
-pub(super) fn template(tokens: &[Token]) -> Vec<TemplateParameter> {
-    let Some(at) = tokens.iter().position(|token| token.is_word("template")) else { return Vec::new() };
-    let list = &tokens[at + 1..];
-    let rest = after_group(list, '<', '>');
-    let Some(inside) = list.get(1..(list.len() - rest.len()).saturating_sub(1)) else { return Vec::new() };
-    if inside.is_empty() {
-        return Vec::new();
-    }
-    let parameter = |tokens: &[Token]| {
-        let equals = tokens.iter().position(|token| token.is('='));
-        let (declared, default) = match equals {
-            Some(at) => (&tokens[..at], Some(tokens[at + 1..].to_vec())),
-            None => (tokens, None),
-        };
-        let pack = declared.iter().any(|token| token.is('.'));
-        // `typename` alone has no name.
-        let name = declared.last().and_then(Token::word).filter(|_| declared.len() > 1);
-        TemplateParameter { name: name.map(str::to_owned), default, pack }
-    };
-    at_commas(inside).into_iter().map(parameter).collect()
 }

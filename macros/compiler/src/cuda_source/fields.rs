@@ -2,11 +2,10 @@
 
 use std::rc::Rc;
 
-use super::declarations::declarators;
-use super::declarator::{Declarator, after_group, is_builtin, takes_parentheses};
-use super::lexer::Token;
-use super::prototype::at_commas;
+use super::declarator::{Declarator, declarators, is_builtin, takes_parentheses};
+use super::lexer::{Kind, Token};
 use super::record::{Record, What, defined, definitions, named};
+use super::sequence::{after_group, at_commas};
 
 /// The members between a struct's braces.
 #[derive(Debug, PartialEq)]
@@ -228,7 +227,7 @@ fn inner(tokens: &[Token], around: &mut Around<'_>) -> Option<Vec<(Declarator, R
         }
         _ => {}
     }
-    let of = Token { kind: super::lexer::Kind::Word("Inner".to_owned()), ..behind[0].clone() };
+    let of = Token { kind: Kind::Word("Inner".to_owned()), ..behind[0].clone() };
     let tokens = [&[of], behind].concat();
     let declared = declarators(&tokens);
     let mut all = declared.iter();

@@ -27,7 +27,7 @@ pub(super) fn is_cubin(bytes: &[u8]) -> bool {
 }
 
 /// Reads a cubin; none where it is cut short or nonsense.
-pub(super) fn read(bytes: &[u8]) -> Option<Image> {
+pub(crate) fn read(bytes: &[u8]) -> Option<Image> {
     let table = usize::try_from(u64_at(bytes, 40)?).ok()?;
     let (size, count) = (usize::from(u16_at(bytes, 58)?), usize::from(u16_at(bytes, 60)?));
     let sections = (0..count).map(|at| Section::read(bytes, table.checked_add(at.checked_mul(size)?)?));

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 /// The branches of the `#if`s in all files of a source.
 #[derive(Debug, Default)]
-pub(super) struct Branches {
+pub(crate) struct Branches {
     parts: Vec<Part>,
     /// Files that are included, and where: file and line.
     included: Vec<(usize, (usize, usize))>,
@@ -73,7 +73,7 @@ impl Branches {
     }
 
     /// The branches that a line is in, in any file.
-    pub(super) fn around(&self, file: usize, line: usize) -> Vec<Place<'_>> {
+    pub(crate) fn around(&self, file: usize, line: usize) -> Vec<Place<'_>> {
         let mut found = Vec::new();
         let mut at = Some((file, line));
         // A file is included once.
@@ -112,7 +112,7 @@ fn defined(condition: &str) -> Option<&str> {
 
 /// One way to choose among what branches define.
 #[derive(Debug, Default)]
-pub(super) struct Choices {
+pub(crate) struct Choices {
     made: RefCell<Vec<Choice>>,
     /// Whether a name has no definition in what was chosen.
     contradict: Cell<bool>,
@@ -132,7 +132,7 @@ struct Choice {
 const MOST: usize = 64;
 
 /// The results of `see` for each way to choose, for an item that is in these branches itself.
-pub(super) fn each_way<T>(around: &[Place<'_>], see: impl Fn(&Choices) -> T) -> Vec<T> {
+pub(crate) fn each_way<T>(around: &[Place<'_>], see: impl Fn(&Choices) -> T) -> Vec<T> {
     let fixed =
         |&(group, branch): &Place<'_>| Choice { group: group.to_owned(), options: vec![branch], picked: 0 };
     let made = RefCell::new(around.iter().map(fixed).collect());

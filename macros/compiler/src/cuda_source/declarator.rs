@@ -2,10 +2,11 @@
 
 use super::ctype::{Base, CType, Scalar};
 use super::lexer::{Kind, Token};
+use super::sequence::{after_group, at_commas};
 
 /// `const Base* const name[4]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Declarator {
+pub(crate) struct Declarator {
     pub(super) base: Base,
     /// Whether the base is `const`.
     pub(super) constant: bool,
@@ -15,7 +16,7 @@ pub(super) struct Declarator {
     pub(super) reference: bool,
     pub(super) name: Option<String>,
     /// What stands between the brackets of an array, outermost first.
-    pub(super) bounds: Vec<Vec<Token>>,
+    pub(crate) bounds: Vec<Vec<Token>>,
     /// How many tokens a second declarator shares: those before the first `*`.
     pub(super) shared: usize,
 }
@@ -61,6 +62,23 @@ pub(super) fn declarator(tokens: &[Token]) -> Option<Declarator> {
         reader.skip_qualifiers();
     }
     reader.tokens.is_empty().then_some(declarator)
+}
+
+/// The declarators of `float *x, y[4]`, up to one that is none: a function, for one.
+pub(super) fn declarators(tokens: &[Token]) -> Vec<Declarator> {
+    let mut found: Vec<Declarator> = Vec::new();
+    let mut base = Vec::new();
+    for part in at_commas(tokens) {
+        // `int n{4}`
+        let end = part.iter().position(|token| token.is('{')).unwrap_or(part.len());
+        let tokens = [&base, &part[..end]].concat();
+        let Some(declared) = declarator(&tokens) else { return found };
+        if found.is_empty() {
+            base = tokens[..declared.shared].to_vec();
+        }
+        found.push(declared);
+    }
+    found
 }
 
 /// The type and the name in one parameter's tokens.
@@ -216,22 +234,6 @@ impl Reader<'_> {
             }
         }
     }
-}
-
-/// What follows the group that opens at the first token.
-pub(super) fn after_group(tokens: &[Token], open: char, close: char) -> &[Token] {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
-        if token.is(open) {
-            depth += 1;
-        } else if token.is(close) {
-            depth = depth.saturating_sub(1);
-        }
-        if depth == 0 {
-            return &tokens[at + 1..];
-        }
-    }
-    &[]
 }
 
 pub(super) fn is_qualifier(word: &str) -> bool {

@@ -7,7 +7,7 @@ use super::lexer::{Kind, Token};
 
 /// What names of constants stand for.
 #[derive(Debug, Default)]
-pub(super) struct Constants {
+pub(crate) struct Constants {
     /// `None` where a name stands for several things.
     named: BTreeMap<String, Option<Vec<Token>>>,
 }
@@ -45,7 +45,7 @@ impl Constants {
     }
 
     /// The value of an expression, if plain text tells.
-    pub(super) fn evaluate(&self, tokens: &[Token]) -> Option<i128> {
+    pub(crate) fn evaluate(&self, tokens: &[Token]) -> Option<i128> {
         self.expression(tokens, &Cell::new(NAMES))
     }
 

@@ -6,7 +6,7 @@ use super::lexer::{Kind, Token, tokens};
 
 /// A bracket that has no other half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unbalanced {
+pub(crate) enum Unbalanced {
     /// Nothing closes it.
     Open(Bracket),
     /// It closes nothing.
@@ -17,12 +17,12 @@ pub(super) enum Unbalanced {
 
 /// A bracket and where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bracket {
-    pub(super) mark: char,
+pub(crate) struct Bracket {
+    pub(crate) mark: char,
     /// The index of its file in the unit.
-    pub(super) file: usize,
+    pub(crate) file: usize,
     /// The line, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// Whether it is the brace of a namespace, of a type or of `extern "C"`.
     is_scope: bool,
 }
@@ -187,7 +187,7 @@ impl Brackets {
 }
 
 /// The mark that closes a bracket.
-pub(super) fn closing(open: char) -> char {
+pub(crate) fn closing(open: char) -> char {
     match open {
         '{' => '}',
         '(' => ')',

@@ -105,7 +105,7 @@ impl Scalar {
     }
 
     /// Whether a number type of Rust can be this.
-    pub(super) fn admits(self, rust: Primitive) -> bool {
+    pub(crate) fn admits(self, rust: Primitive) -> bool {
         match self {
             Self::Is(primitive) => primitive == rust,
             Self::Char => matches!(rust, Primitive::I8 | Primitive::U8),

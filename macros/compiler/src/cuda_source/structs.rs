@@ -1,7 +1,8 @@
 //! How the structs of the source lie in memory, by C's rules.
 
 use super::ctype::{Primitive, Scalar};
-use super::layout::{Found, Known, Layout, Numbers, Types, address, array};
+use super::known::{Known, Layout, Numbers, address, array};
+use super::layout::{Found, Types};
 use super::lexer::Token;
 use super::record::Record;
 

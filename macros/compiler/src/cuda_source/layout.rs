@@ -3,77 +3,18 @@
 use std::rc::Rc;
 
 use super::branches::Choices;
-use super::ctype::{Base, CType, Primitive, Scalar, vector};
+use super::ctype::{Base, CType, Primitive, Scalar};
 use super::declarations::Declarations;
 use super::declarator::Declarator;
-
+use super::known::{ADDRESS, Known, Layout, address, array, builtin, numbers};
 use super::names::{Meaning, Names};
 use super::record::{Definition, What};
 use super::templates;
 use super::toolkit_types;
 
-/// Size and alignment, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) size: u64,
-    pub(super) align: u64,
-}
-
-/// The numbers that a type is made of, if it is one number or several of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Numbers {
-    pub(super) scalar: Scalar,
-    pub(super) count: u64,
-}
-
-/// A type of the source as far as it is known.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
-    /// As the source spells it, and what it is in the end.
-    pub(super) base: Base,
-    pub(super) layout: Option<Layout>,
-    pub(super) numbers: Option<Numbers>,
-    /// Where it is defined, file and line, if it is a struct of the source.
-    pub(super) defined: Option<(usize, usize)>,
-    /// Whether it is a struct of the toolkit's headers.
-    pub(super) is_toolkits: bool,
-    pub(super) is_union: bool,
-    /// Whether it is an array that a typedef names.
-    pub(super) is_array: bool,
-    /// Whether none of the files that could define it does.
-    pub(super) is_nowhere: bool,
-    /// A field that is a pointer.
-    pub(super) pointer: Option<String>,
-    /// Whether a typedef makes it `const`.
-    pub(super) constant: bool,
-}
-
-impl Known {
-    /// Whether only its name is known.
-    fn is_any(&self) -> bool {
-        *self == Self::named(&self.base.text, Scalar::Unknown)
-    }
-
-    /// A type with this name, about which nothing else is known.
-    pub(super) fn named(text: &str, scalar: Scalar) -> Self {
-        Self {
-            base: Base { text: text.to_owned(), scalar },
-            layout: None,
-            numbers: None,
-            defined: None,
-            is_toolkits: false,
-            is_union: false,
-            is_array: false,
-            is_nowhere: false,
-            pointer: None,
-            constant: false,
-        }
-    }
-}
-
 /// The type of a parameter, its typedefs resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Resolved {
+pub(crate) enum Resolved {
     Value(Known),
     Pointer { pointee: Known, constant: bool },
     Reference,
@@ -87,7 +28,7 @@ const DEPTH: usize = 32;
 const STEPS: usize = 2000;
 
 /// Looks a type of a parameter up from within `namespace`.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     declarations: &Declarations,
     choices: &Choices,
     namespace: &[String],
@@ -122,7 +63,7 @@ pub(super) fn resolve(
 }
 
 /// The element of a variable: of an array, what it holds in the end.
-pub(super) fn element(
+pub(crate) fn element(
     declarations: &Declarations,
     choices: &Choices,
     namespace: &[String],
@@ -140,7 +81,7 @@ pub(super) fn element(
 }
 
 /// The bytes of a variable, where plain text tells.
-pub(super) fn size_of_variable(
+pub(crate) fn size_of_variable(
     declarations: &Declarations,
     choices: &Choices,
     namespace: &[String],
@@ -158,47 +99,6 @@ pub(super) fn size_of_variable(
 
 fn respelt(written: &Base, known: &Known) -> Base {
     Base { text: written.text.clone(), scalar: known.base.scalar }
-}
-
-const ADDRESS: Layout = Layout { size: 8, align: 8 };
-
-/// A pointer in memory.
-pub(super) fn address(text: String) -> Known {
-    Known { layout: Some(ADDRESS), ..Known::named(&text, Scalar::Compound) }
-}
-
-/// An array in memory that a typedef names: an array of Rust, or one number after the other.
-pub(super) fn array(named: &Base, element: &Known, constant: bool, layout: Option<Layout>) -> Known {
-    let count = element.layout.zip(layout).and_then(|(one, whole)| whole.size.checked_div(one.size));
-    let numbers = element.numbers.zip(count);
-    let numbers =
-        numbers.map(|(numbers, count)| Numbers { count: numbers.count.saturating_mul(count), ..numbers });
-    Known { layout, numbers, constant, is_array: true, ..Known::named(&named.text, Scalar::Unknown) }
-}
-
-/// The numbers that one of the language's or CUDA's own types is made of.
-fn numbers(base: &Base) -> Option<Numbers> {
-    match base.scalar {
-        Scalar::Is(_) | Scalar::Enum(_) | Scalar::Char => Some(Numbers { scalar: base.scalar, count: 1 }),
-        Scalar::Compound | Scalar::Unknown => {
-            let (element, count) = vector(base.text.trim_start_matches("::"))?;
-            Some(Numbers { scalar: Scalar::Is(element), count })
-        }
-    }
-}
-
-/// How one of the language's or CUDA's own types lies in memory.
-pub(super) fn builtin(base: &Base) -> Option<Layout> {
-    let numbers = numbers(base)?;
-    let element = numbers.scalar.size()?;
-    let size = element * numbers.count;
-    // Vectors of three have the alignment of one element.
-    let align = match numbers.count {
-        3 => element,
-        _ if base.text.ends_with("_32a") => 32,
-        _ => size.min(16),
-    };
-    Some(Layout { size, align })
 }
 
 /// The type that a name stands for.

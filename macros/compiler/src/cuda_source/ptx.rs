@@ -1,12 +1,11 @@
 //! Reads kernels and variables from PTX.
 
-use super::declarator::after_group;
 use super::image::{Image, ImageKernel, ImageParameter, ImageVariable};
 use super::lexer::{Token, tokens};
-use super::prototype::at_commas;
+use super::sequence::{after_group, at_commas};
 
 /// Reads a PTX module; what it does not understand, it leaves out.
-pub(super) fn read(text: &str) -> Image {
+pub(crate) fn read(text: &str) -> Image {
     let tokens = tokens(text, 0);
     let mut image = Image::default();
     let mut rest = &tokens[..];

@@ -2,22 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::declarator::{after_group, is_builtin};
+use super::declarator::is_builtin;
 use super::lexer::{Kind, Token};
+use super::sequence::after_group;
 use super::unit::Unit;
 
 /// Something that NVRTC does not compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct HostCode {
-    pub(super) what: What,
+pub(crate) struct HostCode {
+    pub(crate) what: What,
     /// The index of its file in the unit.
-    pub(super) file: usize,
+    pub(crate) file: usize,
     /// The line, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     /// A function that nothing says is the device's.
     Unmarked(String),
     /// A function that is the host's alone.
@@ -86,11 +87,11 @@ pub(super) fn host_code(unit: &Unit, takes: Takes) -> Vec<HostCode> {
 }
 
 impl What {
-    pub(super) fn is_launch(&self) -> bool {
+    pub(crate) fn is_launch(&self) -> bool {
         matches!(self, Self::Launch(_))
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Unmarked(name) | Self::Host(name) | Self::Launch(name) => name,
         }

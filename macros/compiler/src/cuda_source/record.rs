@@ -1,12 +1,10 @@
 //! Types that a source defines: structs, enums, typedefs.
 
-use super::constant::Constants;
 use super::ctype::Base;
-use super::declarations::declarators;
-use super::declarator::{Declarator, after_group, declarator, function_pointer, takes_parentheses};
+use super::declarator::{Declarator, declarator, declarators, function_pointer, takes_parentheses};
 use super::fields::{Around, Members, members};
 use super::lexer::{Kind, Token};
-use super::prototype::at_commas;
+use super::sequence::{after_group, at_commas};
 
 /// A name that a source gives to a type.
 #[derive(Debug)]
@@ -189,32 +187,4 @@ fn enumeration(head: &[Token], body: &[Token], base: Option<&[Token]>) -> What {
         None if body.iter().all(is_plain) => What::Enum(None),
         None => What::Unknown,
     }
-}
-
-/// The arrays in static shared memory in a kernel's body whose size plain text tells: name, line and bytes.
-pub(super) fn shared_arrays(body: &[Token], constants: &Constants) -> Vec<(String, usize, i128)> {
-    let mut found = Vec::new();
-    for (at, token) in body.iter().enumerate() {
-        if !token.is_word("__shared__") {
-            continue;
-        }
-        let rest = &body[at + 1..];
-        let is_end = |token: &Token| token.is(';') || token.is('}') || token.is_word("__shared__");
-        let end = rest.iter().position(is_end).unwrap_or(rest.len());
-        for declared in declarators(&rest[..end]) {
-            let Some(name) = &declared.name else { continue };
-            let Some(element) =
-                super::layout::builtin(&declared.base).filter(|_| declared.pointers.is_empty())
-            else {
-                continue;
-            };
-            let bytes = declared.bounds.iter().try_fold(i128::from(element.size), |bytes, bound| {
-                bytes.checked_mul(constants.evaluate(bound)?)
-            });
-            if let Some(bytes) = bytes.filter(|_| !declared.bounds.is_empty()) {
-                found.push((name.clone(), token.line, bytes));
-            }
-        }
-    }
-    found
 }

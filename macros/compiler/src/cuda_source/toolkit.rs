@@ -5,6 +5,8 @@
 //! The lists of the toolkit's headers were tried with NVRTC 13.0, each header alone. The tests of `.ci/nvrtc`
 //! try them again.
 
+use super::options::is_default_device;
+
 /// Whether a header of this name is there when NVRTC compiles.
 pub(super) fn may_have(path: &str) -> bool {
     match path.split_once('/') {
@@ -19,13 +21,21 @@ pub fn headers() -> (Vec<&'static str>, Vec<&'static str>) {
     ([HEADERS, OWN].concat(), NOT_FOR_DEVICES.concat())
 }
 
+/// Whether a header cannot be compiled with these options.
+pub(super) fn is_for_the_host(path: &str, options: &[String]) -> bool {
+    let compiles_if_marked = matches!(path, "cuda.h" | "cudaTypedefs.h" | "nvrtc.h");
+    NOT_FOR_DEVICES.iter().any(|list| list.contains(&path))
+        && !(compiles_if_marked && is_default_device(options))
+        || path.starts_with("sys/")
+}
+
 /// The header to include in place of one of C++, if CUDA has its parts for kernels.
-pub(super) fn stands_in(path: &str) -> Option<String> {
+pub(crate) fn stands_in(path: &str) -> Option<String> {
     TWINS.contains(&path).then(|| format!("cuda/std/{path}"))
 }
 
 /// The lists of headers that NVRTC does not have, or cannot compile.
-pub(super) const NOT_FOR_DEVICES: [&[&str]; 5] = [C, CPP, TWINS, SYSTEM, CUDA];
+const NOT_FOR_DEVICES: [&[&str]; 5] = [C, CPP, TWINS, SYSTEM, CUDA];
 
 const FOLDERS: [&str; 7] = ["cccl", "cooperative_groups", "crt", "cub", "cuda", "nv", "thrust"];
 

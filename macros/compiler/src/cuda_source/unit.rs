@@ -6,6 +6,8 @@ use super::brackets::Brackets;
 use super::branches::Branches;
 use super::conditions::Conditions;
 use super::lexer::{Item, Kind, Lexer, Token, is_word, joined, past_blanks, tokens};
+use super::options::definition;
+use super::sequence::{after_group, at_commas};
 
 /// What a compiler would see, as far as plain text tells.
 ///
@@ -264,8 +266,8 @@ impl Unit {
                 self.makers.insert(name.to_owned());
             }
             // Those of its own parameters come first.
-            let list = super::declarator::after_group(&body, '(', ')');
-            if super::prototype::at_commas(list).len() > 1 {
+            let list = after_group(&body, '(', ')');
+            if at_commas(list).len() > 1 {
                 self.lists.insert(name.to_owned());
             }
             return;
@@ -293,14 +295,4 @@ const HAS_INCLUDE: &str = "__has_include";
 /// The word that a text begins with, and what follows it.
 fn word(text: &str) -> (&str, &str) {
     text.split_at(text.len() - text.trim_start_matches(is_word).len())
-}
-
-/// `TILE=16` of `-DTILE=16`, and of its other spellings.
-fn definition(option: &str) -> Option<&str> {
-    let option = option.trim();
-    let definition = option
-        .strip_prefix("--define-macro=")
-        .or_else(|| option.strip_prefix("--define-macro "))
-        .or_else(|| option.strip_prefix("-D"))?;
-    Some(definition.trim_start_matches('=').trim_start())
 }

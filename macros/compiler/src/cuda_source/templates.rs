@@ -1,11 +1,18 @@
 //! Templates of structs, and their instances.
 
 use super::ctype::{Base, Scalar};
-use super::declarations::template;
-use super::declarator::after_group;
 use super::lexer::{Kind, Token, tokens};
-use super::prototype::{TemplateParameter, at_commas, substituted};
 use super::record::{What, definitions};
+use super::sequence::{after_group, at_commas, substituted};
+
+/// `typename T = float`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TemplateParameter {
+    pub(crate) name: Option<String>,
+    pub(super) default: Option<Vec<Token>>,
+    /// Whether it stands for any number of arguments.
+    pub(super) pack: bool,
+}
 
 /// `template <typename T> struct Vec { … }`, or a specialisation.
 #[derive(Debug)]
@@ -22,6 +29,29 @@ pub(super) struct Template {
     body: Option<Vec<Token>>,
     /// Whether it is `template <typename T> using Ptr = T*`.
     is_alias: bool,
+}
+
+/// The parameters of `template <typename T, int N = 4>`.
+pub(super) fn parameters(tokens: &[Token]) -> Vec<TemplateParameter> {
+    let Some(at) = tokens.iter().position(|token| token.is_word("template")) else { return Vec::new() };
+    let list = &tokens[at + 1..];
+    let rest = after_group(list, '<', '>');
+    let Some(inside) = list.get(1..(list.len() - rest.len()).saturating_sub(1)) else { return Vec::new() };
+    if inside.is_empty() {
+        return Vec::new();
+    }
+    let parameter = |tokens: &[Token]| {
+        let equals = tokens.iter().position(|token| token.is('='));
+        let (declared, default) = match equals {
+            Some(at) => (&tokens[..at], Some(tokens[at + 1..].to_vec())),
+            None => (tokens, None),
+        };
+        let pack = declared.iter().any(|token| token.is('.'));
+        // `typename` alone has no name.
+        let name = declared.last().and_then(Token::word).filter(|_| declared.len() > 1);
+        TemplateParameter { name: name.map(str::to_owned), default, pack }
+    };
+    at_commas(inside).into_iter().map(parameter).collect()
 }
 
 impl Template {
@@ -41,7 +71,7 @@ impl Template {
                 namespace: namespace.to_vec(),
                 file: name.file,
                 line: name.line,
-                parameters: template(declaration),
+                parameters: parameters(declaration),
                 arguments: None,
                 body: Some(head.to_vec()),
                 is_alias: true,
@@ -84,7 +114,7 @@ impl Template {
             namespace: namespace.to_vec(),
             file: at.file,
             line: at.line,
-            parameters: template(declaration),
+            parameters: parameters(declaration),
             arguments,
             body,
             is_alias: false,

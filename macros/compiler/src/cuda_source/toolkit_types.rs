@@ -1,7 +1,7 @@
 //! Types that headers of the CUDA toolkit define, where a source does not.
 
 use super::ctype::{Primitive, Scalar};
-use super::layout::{Known, Layout, Numbers};
+use super::known::{Known, Layout, Numbers};
 
 /// The description of one of the toolkit's types. Sizes and alignments are those of CUDA 13.0's headers.
 pub(super) fn known(name: &str) -> Option<Known> {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::declarator::after_group;
 use super::lexer::Token;
+use super::sequence::after_group;
 
 /// `MAKE(float, add)`, where `MAKE` makes a kernel.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(crate) struct Made {
     /// The macro.
-    pub(super) by: String,
+    pub(crate) by: String,
     /// The words that it is given.
-    pub(super) words: Vec<String>,
-    pub(super) file: usize,
-    pub(super) line: usize,
+    pub(crate) words: Vec<String>,
+    pub(crate) file: usize,
+    pub(crate) line: usize,
 }
 
 /// Calls of macros that make kernels.

@@ -2,23 +2,34 @@
 
 use super::constant::Constants;
 use super::lexer::{Token, tokens};
-use super::prototype::{Brackets, Linkage, Prototype, at_commas};
-use crate::diagnostics::count;
+use super::prototype::{Linkage, Prototype};
+use super::sequence::{Nesting, at_commas};
 
 /// A name expression, taken apart.
 #[derive(Debug, PartialEq)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// As the user wrote it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// `math`, `reduce`.
     pub(super) path: Vec<String>,
     /// What stands between `<` and `>`; none without them.
     pub(super) arguments: Option<Vec<Vec<Token>>>,
 }
 
+/// Why a kernel has no such instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoInstance {
+    /// It is a template, and no arguments are given.
+    WithoutArguments,
+    /// Arguments are given, and it is no template.
+    NoTemplate,
+    /// The template does not have as many parameters as arguments are given.
+    Count { parameters: usize, arguments: usize },
+}
+
 impl Instance {
     /// Reads a name expression; none where it is something else.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let tokens = tokens(text, 0);
         let mut rest = &tokens[..];
         if let [first, second, tail @ ..] = rest
@@ -56,47 +67,39 @@ impl Instance {
     }
 
     /// The name without namespaces and arguments.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.path.last().map_or("", String::as_str)
     }
 
     /// `math::reduce`
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         self.path.join("::")
     }
 
     /// Whether it names this kernel; in a source that has `using namespace`, the namespaces may be left out.
-    pub(super) fn names(&self, kernel: &Prototype, uses_namespaces: bool) -> bool {
+    pub(crate) fn names(&self, kernel: &Prototype, uses_namespaces: bool) -> bool {
         let Some((name, namespace)) = self.path.split_last() else { return false };
         *name == kernel.name && (kernel.namespace == namespace || uses_namespaces)
     }
 
-    /// The kernel with the template's arguments in place of its parameters, as far as plain text tells. Else why there is
-    /// no such instance.
-    pub(super) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, String> {
+    /// The kernel with the template's arguments in place of its parameters, as far as plain text tells.
+    pub(crate) fn of(&self, kernel: &Prototype, constants: &Constants) -> Result<Prototype, NoInstance> {
         let mut instance = kernel.clone();
         let arguments = match (&self.arguments, kernel.linkage) {
             (None, Linkage::Template)
                 if kernel.template.iter().all(|one| one.default.is_none() && !one.pack) =>
             {
-                return Err("it is a template, and no arguments are given".to_owned());
+                return Err(NoInstance::WithoutArguments);
             }
             (None, _) => &Vec::new(),
             (Some(arguments), Linkage::Template) => arguments,
-            (Some(_), _) => return Err("it is no template".to_owned()),
+            (Some(_), _) => return Err(NoInstance::NoTemplate),
         };
         let packs = kernel.template.iter().any(|parameter| parameter.pack);
         let most = kernel.template.len();
         let least = kernel.template.iter().filter(|one| one.default.is_none() && !one.pack).count();
         if (arguments.len() > most && !packs) || arguments.len() < least {
-            return Err(format!(
-                "the template has {}, and {} given",
-                count(most, "parameter"),
-                match arguments.len() {
-                    1 => "1 is".to_owned(),
-                    n => format!("{n} are"),
-                }
-            ));
+            return Err(NoInstance::Count { parameters: most, arguments: arguments.len() });
         }
         let mut replaced: Vec<(&str, Vec<Token>)> = Vec::new();
         for (at, parameter) in kernel.template.iter().enumerate() {
@@ -133,14 +136,14 @@ fn known(replaced: &[(&str, Vec<Token>)], token: &Token) -> Vec<Token> {
 
 /// Whether these are the arguments of one template: each bracket closes, and none that is not open.
 fn is_closed(tokens: &[Token]) -> bool {
-    let mut brackets = Brackets::default();
+    let mut nesting = Nesting::default();
     let mut none_is_open = true;
     for token in tokens {
         let closes = [')', ']', '}', '>'].iter().any(|&close| token.is(close));
         if (closes && none_is_open) || token.is(';') {
             return false;
         }
-        none_is_open = brackets.pass(token);
+        none_is_open = nesting.pass(token);
     }
     none_is_open
 }

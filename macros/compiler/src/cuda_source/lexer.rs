@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A token of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
+pub(crate) struct Token {
     pub(super) kind: Kind,
     /// Which of the unit's files it is in.
     pub(super) file: usize,
