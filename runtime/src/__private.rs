@@ -1,7 +1,7 @@
 //! What generated code uses. Not part of the interface: it changes without notice.
 
 pub use crate::__thalweg_register as register;
-pub use crate::cuda::{Compiled, compilations, compile_for, kernels_in};
+pub use crate::cuda::{Compiled, compilations, compile_for, held_by, kernels_in};
 pub use crate::device::Device;
 pub use crate::driver::{Access, HostBody};
 pub use crate::error::Result;

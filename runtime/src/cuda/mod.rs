@@ -47,7 +47,7 @@ use context::{Context, Keep};
 pub(crate) use driver::{Cuda, LEGACY_STREAM, PER_THREAD_STREAM};
 use host::HostFunctions;
 #[doc(hidden)]
-pub use image::kernels_in;
+pub use image::{held_by, kernels_in};
 
 use crate::driver::Driver;
 use crate::error::{ErrorKind, Result};
