@@ -17,8 +17,11 @@ pub use image::image;
 pub use npy::npy;
 pub use sources::{cuda, ptx};
 
+/// What holds of the bytes of a file of one kind, or it panics.
+pub type Target = fn(&[u8]);
+
 /// The functions, and the folder of `corpus/` and the fuzz target of each.
-pub const TARGETS: [(&str, fn(&[u8])); 5] =
+pub const TARGETS: [(&str, Target); 5] =
     [("calibration", calibration), ("cuda", cuda), ("image", image), ("npy", npy), ("ptx", ptx)];
 
 /// Memory that a reader may hold at once, whatever it reads, in bytes: a `.npy` file's header may have 1 MiB.
@@ -31,7 +34,7 @@ const EACH: usize = 4 << 10;
 /// # Panics
 ///
 /// As the function does; if it needs more.
-pub fn run(target: fn(&[u8]), bytes: &[u8]) {
+pub fn run(target: Target, bytes: &[u8]) {
     // Else the places of all tokens that were ever made are kept.
     proc_macro2::extra::invalidate_current_thread_spans();
     let (result, most) = allocated::most(|| catch_unwind(AssertUnwindSafe(|| target(bytes))));
