@@ -1,7 +1,7 @@
 //! What generated code uses. Not part of the interface: it changes without notice.
 
 pub use crate::__thalweg_register as register;
-pub use crate::backends::cuda::{Compiled, compilations, compile_for, kernels_in};
+pub use crate::backends::cuda::{Compiled, compilations, compile_for, held_by, kernels_in};
 pub use crate::backends::sim::{Promise, whole_body};
 pub use crate::base::chunk::Chunk;
 pub use crate::base::error::Result;

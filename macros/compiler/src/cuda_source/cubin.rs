@@ -18,6 +18,8 @@ const LARGE_PARAMETER: u8 = 0x45;
 const CLUSTER: u8 = 0x3d;
 /// `EIATTR_MAX_THREADS`: `__launch_bounds__`.
 const MAX_THREADS: u8 = 0x05;
+/// Bytes of a section's header.
+const HEADER: usize = 64;
 /// `EIFMT_SVAL`: as many bytes follow as the entry says; others have none.
 const SIZED: u8 = 4;
 
@@ -30,13 +32,18 @@ pub(super) fn is_cubin(bytes: &[u8]) -> bool {
 pub(crate) fn read(bytes: &[u8]) -> Option<Image> {
     let table = usize::try_from(u64_at(bytes, 40)?).ok()?;
     let (size, count) = (usize::from(u16_at(bytes, 58)?), usize::from(u16_at(bytes, 60)?));
+    // No header, or part of one, is at the place of another.
+    if count > 0 && size < HEADER {
+        return None;
+    }
     let sections = (0..count).map(|at| Section::read(bytes, table.checked_add(at.checked_mul(size)?)?));
     let sections: Vec<Section<'_>> = sections.collect::<Option<_>>()?;
     let names = sections.get(usize::from(u16_at(bytes, 62)?))?.bytes;
     let by_name: BTreeMap<&str, &[u8]> =
         sections.iter().filter_map(|section| Some((text_at(names, section.name)?, section.bytes))).collect();
     let mut image = Image::default();
-    for table in sections.iter().filter(|section| section.kind == SYMBOLS) {
+    // There is one table of symbols at most.
+    if let Some(table) = sections.iter().find(|section| section.kind == SYMBOLS) {
         let strings = sections.get(table.link)?.bytes;
         for symbol in table.bytes.chunks_exact(24) {
             let name = text_at(strings, u32_at(symbol, 0)?)?;
@@ -67,7 +74,7 @@ struct Section<'a> {
 impl<'a> Section<'a> {
     fn read(file: &'a [u8], at: usize) -> Option<Self> {
         const NO_BITS: u32 = 8;
-        let header = file.get(at..at.checked_add(64)?)?;
+        let header = file.get(at..at.checked_add(HEADER)?)?;
         let kind = u32_at(header, 4)?;
         let offset = usize::try_from(u64_at(header, 24)?).ok()?;
         let size = if kind == NO_BITS { 0 } else { usize::try_from(u64_at(header, 32)?).ok()? };

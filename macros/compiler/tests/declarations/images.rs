@@ -184,6 +184,30 @@ fn a_cubin_cut_short_is_refused() {
     }
 }
 
+/// A file of 1.5 KiB whose 65,535 headers are one, that of 60 symbols, would have millions of kernels.
+#[test]
+fn a_cubins_headers_are_apart() {
+    let declare =
+        |file: &[u8]| errors_and_rest(declare_in("\"k.cubin\"", "safe fn nobody();", &[("k.cubin", file)])).0;
+    let mut file = cubin();
+    for step in [0_u16, 1, 63] {
+        file[58..60].copy_from_slice(&step.to_le_bytes());
+        let errors = declare(&file);
+        assert!(errors[0].starts_with("[TW0414]: `k.cubin` is not a cubin"), "{step}: {errors:?}");
+    }
+    // All sections are the table of symbols, of which a file has one.
+    let mut file = cubin();
+    let table = usize::from(u16::from_le_bytes([file[40], file[41]]));
+    let symbols = file[table + 3 * 64..][..64].to_vec();
+    file.truncate(table + 6 * 64);
+    for _ in 0..100 {
+        file.extend(&symbols);
+    }
+    file[60..62].copy_from_slice(&106_u16.to_le_bytes());
+    let errors = declare(&file);
+    assert!(errors[0].contains("\nnote: its kernels are `k`, `q`\n"), "{errors:?}");
+}
+
 #[test]
 fn a_fatbin_is_left_to_the_driver() {
     let fatbin = b"\x50\xed\x55\xba\x01\x00\x10\x00";

@@ -91,6 +91,83 @@ fn a_missing_wait_and_a_redundant_one_are_told() {
     assert!(without_the_last.orders(OpId(0), OpId(2), Distance::Same));
 }
 
+//   a[c mod D]     0           touches nothing
+//   b[c mod D]     1           2 waits for 1 of the chunk before, 3 for 2, and so on to the last;
+//   c[c mod D]     2           all of them wait for 1 too
+//   …                          From 1 to the last there is a way of each length up to 64, and none of 65
+#[test]
+fn an_order_that_only_the_deepest_rings_lack_is_none() {
+    const LAST: u32 = 65;
+    let chain = (1..LAST).map(|op| wait(op, op + 1, Distance::Previous));
+    let waits: Vec<_> = chain.chain((3..=LAST).map(|op| wait(1, op, Distance::Previous))).collect();
+    let program = one_op_each(&vec![StreamKind::PerSlot; LAST as usize + 1]);
+    let itself: Vec<_> = (0..=LAST).map(|op| (op, op)).collect();
+    assert_eq!(ordered(&program, &waits, Distance::Reuse), itself);
+}
+
+//   a     0 ──────────> 1       3 comes after 0 by the stream, the wait of 2 for 1 and that of 3 for 2; beside 0 only
+//                       │       what is on its stream, or waits for that, is reached, and nothing is before it
+//   b                   └─> 2
+//                           │
+//   c[c mod D]              └─> 3
+#[test]
+fn a_path_is_the_steps_that_order() {
+    let mut program = one_op_each(&[StreamKind::Fixed, StreamKind::Fixed, StreamKind::PerSlot]);
+    program.ops.insert(1, program.ops[0].clone());
+    let waits = [wait(1, 2, Distance::Same), wait(2, 3, Distance::Same), wait(3, 1, Distance::Previous)];
+    let order = Order::new(&program, &waits);
+    let step = |from, to, distance, link| Step { from: OpId(from), to: OpId(to), distance, link };
+    let path = |from, to, distance| order.path(OpId(from), OpId(to), distance);
+    let (stream, waiting) = (
+        step(0, 1, Distance::Same, Link::Stream),
+        [step(1, 2, Distance::Same, Link::Wait), step(2, 3, Distance::Same, Link::Wait)],
+    );
+    assert_eq!(path(0, 3, Distance::Same), Some(vec![stream, waiting[0], waiting[1]]));
+    assert_eq!(path(3, 0, Distance::Same), None);
+    assert_eq!(
+        path(2, 1, Distance::Previous),
+        Some(vec![waiting[1], step(3, 1, Distance::Previous, Link::Wait)])
+    );
+    assert_eq!(path(3, 0, Distance::Previous), None);
+    assert_eq!(path(3, 3, Distance::Reuse), Some(vec![step(3, 3, Distance::Reuse, Link::Stream)]));
+}
+
+// Relations are rows of words of 64 bits: wherever in its row an operation is, what orders it is the same.
+#[test]
+fn operations_beyond_the_first_64_are_ordered_as_the_first() {
+    let (same, previous, reuse) = (Distance::Same, Distance::Previous, Distance::Reuse);
+    let sets: [&[(u32, u32, Distance)]; 4] = [
+        &[(0, 1, same), (1, 2, same)],
+        &[(0, 1, previous), (1, 0, previous), (2, 1, reuse)],
+        &[(0, 1, same), (1, 0, previous), (2, 2, previous)],
+        &[(0, 1, previous), (1, 1, previous), (2, 3, previous), (3, 2, previous)],
+    ];
+    const OPS: u32 = 4;
+    for waits in sets {
+        let shifted = |by: u32| -> Vec<Edge> {
+            waits.iter().map(|&(from, to, distance)| wait(from + by, to + by, distance)).collect()
+        };
+        let alone = one_op_each(&[StreamKind::PerSlot; OPS as usize]);
+        for by in [1, 60, 61, 62, 63, 64, 126, 128, 191] {
+            let program = one_op_each(&vec![StreamKind::PerSlot; (by + OPS + 3) as usize]);
+            for distance in [same, previous, reuse] {
+                let idle = (0..by).chain(by + OPS..by + OPS + 3).map(|op| (op, op));
+                let mut expected: Vec<_> = ordered(&alone, &shifted(0), distance)
+                    .into_iter()
+                    .map(|(from, to)| (from + by, to + by))
+                    .chain(idle.filter(|_| distance != previous))
+                    .collect();
+                expected.sort_unstable();
+                assert_eq!(
+                    ordered(&program, &shifted(by), distance),
+                    expected,
+                    "{waits:?} by {by}, {distance:?}"
+                );
+            }
+        }
+    }
+}
+
 //   s[c mod D]     0                    1 waits for 0 and for 1, both of the chunk before
 //   t[c mod D]     1
 //   beside them rings in which every operation waits for the one before it, of the chunk before:

@@ -84,13 +84,22 @@ impl fmt::Display for Image {
     }
 }
 
+/// What an image holds, as an error says it.
+///
+/// # Errors
+/// What is wrong with it.
+#[doc(hidden)]
+pub fn held_by(image: &[u8]) -> Result<String, &'static str> {
+    Image::read(image).map(|image| image.to_string())
+}
+
 /// The kernels that a cubin or PTX has, by the names that the driver knows them by.
 #[doc(hidden)]
 pub fn kernels_in(image: &[u8]) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match Elf::new(image) {
         Some(elf) => {
-            let names = elf.sections().into_iter().flatten().filter_map(|section| elf.name(&section));
+            let names = elf.names().unwrap_or_default().into_iter();
             names.filter_map(|name| name.strip_prefix(b".nv.info.")).map(text).collect()
         }
         None => {
@@ -112,11 +121,12 @@ fn ptx(bytes: &[u8]) -> Option<Image> {
     (!text.contains('\0')).then(|| Image::Ptx { version, target: target.and_then(digits) })
 }
 
-/// Each part has a header: kind (1 is PTX) at 0, its own size at 4, the part's at 8, the architecture at 28.
+/// The header has its own size at 6 and that of all parts at 8. Each part has a header: kind (1 is PTX) at 0, its own size at 4,
+/// the part's at 8, the architecture at 28. A header has room for what is read of it.
 fn fatbin(bytes: &[u8]) -> Option<Vec<(u32, bool)>> {
     let size = usize::try_from(u64_at(bytes, 8)?).ok()?;
     let mut at = usize::from(u16_at(bytes, 6)?);
-    let bytes = bytes.get(..at.checked_add(size)?)?;
+    let bytes = bytes.get(..at.checked_add(size)?).filter(|_| at >= 16)?;
     let mut parts = Vec::new();
     while at < bytes.len() {
         let part = &bytes[at..];
@@ -124,7 +134,7 @@ fn fatbin(bytes: &[u8]) -> Option<Vec<(u32, bool)>> {
         let payload = usize::try_from(u64_at(part, 8)?).ok()?;
         parts.push((u32_at(part, 28)?, u16_at(part, 0)? == 1));
         let next = header.checked_add(payload)?;
-        if next == 0 || next > part.len() {
+        if header < 32 || next > part.len() {
             return None;
         }
         at += next;
@@ -188,11 +198,16 @@ impl<'a> Elf<'a> {
         (0..usize::from(count)).map(header).collect()
     }
 
-    fn name(&self, section: &Section) -> Option<&'a [u8]> {
-        let names = self.sections()?.into_iter().nth(usize::from(u16_at(self.bytes, 62)?))?;
-        let start = usize::try_from(names.start.checked_add(section.name.into())?).ok()?;
-        let name = self.bytes.get(start..)?;
-        Some(&name[..name.iter().position(|&byte| byte == 0)?])
+    /// The names of the sections that have one.
+    fn names(&self) -> Option<Vec<&'a [u8]>> {
+        let sections = self.sections()?;
+        let names = sections.get(usize::from(u16_at(self.bytes, 62)?))?;
+        let name = |section: &Section| {
+            let start = usize::try_from(names.start.checked_add(section.name.into())?).ok()?;
+            let name = self.bytes.get(start..)?;
+            Some(&name[..name.iter().position(|&byte| byte == 0)?])
+        };
+        Some(sections.iter().filter_map(name).collect())
     }
 
     /// Whether every section and segment lies within the file.
@@ -264,6 +279,21 @@ mod tests {
         endless[20..24].copy_from_slice(&[0; 4]);
         endless[24..32].copy_from_slice(&[0; 8]);
         assert_eq!(Image::read(&endless), Err("it is cut off"));
+    }
+
+    #[test]
+    fn headers_of_a_fatbin_are_whole() {
+        let mut headless = fatbin_of(&[]);
+        headless[6..8].copy_from_slice(&[0; 2]);
+        assert_eq!(Image::read(&headless), Err("it is cut off"));
+        // Of each of the first parts the architecture would be in the next one.
+        let mut short = fatbin_of(&[]);
+        for header in [16_u32, 16, 32] {
+            short.extend([[0; 4], header.to_le_bytes(), [0; 4], [0; 4]].concat());
+        }
+        short.extend([0; 16]);
+        short[8..16].copy_from_slice(&64_u64.to_le_bytes());
+        assert_eq!(Image::read(&short), Err("it is cut off"));
     }
 
     /// Two sections and a segment, of which the headers come last.

@@ -46,7 +46,7 @@ pub(crate) use context::{Context, Keep};
 pub(crate) use driver::{Cuda, LEGACY_STREAM, PER_THREAD_STREAM};
 use host::HostFunctions;
 #[doc(hidden)]
-pub use image::kernels_in;
+pub use image::{held_by, kernels_in};
 
 use crate::base::error::{ErrorKind, Result};
 use crate::driver::Driver;

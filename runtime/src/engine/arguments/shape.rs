@@ -149,3 +149,50 @@ impl BufferShape {
         matches!(self.place, BufferPlace::Shared(_) | BufferPlace::SharedInPlace(..))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHUNK: Chunk = Chunk { index: 3, start: 30, len: 7 };
+
+    #[test]
+    fn a_chunks_part_is_its_items() {
+        let shape = Shape::new("x", Size::of::<u32>(3), Edge::Clamp).expect("it fits");
+        assert_eq!(shape.bytes(), 12);
+        assert_eq!(shape.range(CHUNK), (360, 84));
+    }
+
+    #[test]
+    fn what_one_chunk_has_for_itself_is_its_part() {
+        let shape = Shape::new("x", Size::of::<u32>(3).per_chunk(), Edge::Clamp).expect("it fits");
+        assert_eq!((shape.range(CHUNK), shape.items(7)), ((36, 12), 1));
+    }
+
+    #[test]
+    fn a_buffer_has_what_its_place_has() {
+        let shape = Shape::new("x", Size::of::<u32>(3), Edge::Clamp).expect("it fits");
+        let at = DevicePtr(64);
+        for (place, is_in_place, is_shared, len) in [
+            (BufferPlace::Ring, false, false, 21),
+            (BufferPlace::HostRing, false, false, 21),
+            (BufferPlace::Shared(5), false, true, 5),
+            (BufferPlace::SharedInPlace(at, 5), true, true, 5),
+            (BufferPlace::InPlace(at, 1 << 10), true, false, 21),
+        ] {
+            let buffer = BufferShape { shape, place };
+            assert_eq!((buffer.is_in_place(), buffer.is_shared()), (is_in_place, is_shared), "{place:?}");
+            assert_eq!((buffer.len(7), buffer.bytes(7)), (len, 4 * len), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn a_chunk_sees_its_halo_at_both_ends() {
+        let size = Size::of::<u16>(5).with_halo(2);
+        let shape = Shape::new("x", size, Edge::Zero).expect("it fits");
+        assert_eq!((shape.items(7), size.bytes_for(7)), (11, 110));
+        // A chunk has nothing around what it has for itself.
+        let shape = Shape::new("x", size.per_chunk(), Edge::Zero).expect("it fits");
+        assert_eq!((shape.halo, shape.items(7), size.per_chunk().bytes_for(7)), (0, 1, 10));
+    }
+}

@@ -169,6 +169,20 @@ mod tests {
     }
 
     #[test]
+    fn ramps_are_for_long_runs_of_large_chunks() {
+        let whole = GRAIN << STEPS;
+        // Of the least items that are worth it, and of one less.
+        let least = ENOUGH * whole;
+        assert_eq!(lengths(Cut::ramped(least, whole))[..4], [1, 2, 4, 8].map(|n| n * GRAIN));
+        assert_eq!(lengths(Cut::ramped(least - 1, whole))[0], whole);
+        // The smallest chunk has whole blocks too.
+        for more in [GRAIN, whole - GRAIN] {
+            let cut = Cut::ramped(2 * least, whole + more);
+            assert_eq!((cut.largest(), lengths(cut)[0]), (whole, GRAIN), "{more} items more");
+        }
+    }
+
+    #[test]
     fn every_length_is_covered() {
         let whole = GRAIN << STEPS;
         for chunk in [1, GRAIN, whole - 1, whole, whole + 1, 3 * whole + 7] {

@@ -1,0 +1,4 @@
+//! Fuzzes [`thalweg_fuzz::calibration`].
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| thalweg_fuzz::run(thalweg_fuzz::calibration, bytes));
