@@ -4,6 +4,7 @@ mod attacks;
 mod error_index;
 mod expansions;
 mod explained;
+mod floors;
 mod forbidden;
 mod plan;
 mod plan_conflicts;
