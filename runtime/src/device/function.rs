@@ -7,7 +7,7 @@ use crate::base::error::{ErrorKind, Result};
 use crate::base::kernel::{Grid, KernelInfo, volume};
 use crate::base::plan::Priority;
 use crate::device::Device;
-use crate::device::memory::release;
+use crate::device::release::release;
 use crate::device::stream::Stream;
 use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
 

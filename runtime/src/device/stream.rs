@@ -2,7 +2,7 @@
 
 use crate::base::plan::Priority;
 use crate::device::Device;
-use crate::device::memory::release;
+use crate::device::release::release;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream};
 
 /// A stream that is destroyed when it is dropped, unless it is the device's null stream.

@@ -17,9 +17,8 @@ use crate::device::function::{Function, check_limits};
 use crate::device::launch::{
     Arguments, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, LaunchTarget, aliases,
 };
-use crate::device::pending::caller;
 use crate::device::pending::operation::Bodies;
-use crate::device::pending::uses::Caller;
+use crate::device::pending::{Caller, caller};
 use crate::driver::{Access, DevicePtr, DriverResult, RawLaunch, RawStream, Tag};
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;

@@ -8,11 +8,12 @@ use std::sync::{Arc, Weak};
 use super::stream::Stream;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::unwind::{contain, panic_message};
-use crate::device::pending::core::{Outstanding, StreamCore, caller};
+use crate::device::checked::Outstanding;
+use crate::device::checked::core::StreamCore;
+use crate::device::pending::callbacks::{Callbacks, Message};
 use crate::device::pending::operation::Operation;
 use crate::device::pending::progress::Clock;
-use crate::device::pending::registry::{Callbacks, Message};
-use crate::device::pending::uses::Caller;
+use crate::device::pending::{Caller, caller};
 use crate::driver::HostJob;
 
 /// What a callback is told of the stream: whether it has got there.
@@ -65,7 +66,7 @@ impl Stream {
         // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
         at.located(|| unsafe { self.enqueue(at, &[], signal) })?;
         if !driver.polls() {
-            let _ = queue.send(Message::Expect(Arc::downgrade(core), core.state().enqueued));
+            let _ = queue.send(Message::Expect(Arc::downgrade(core) as _, core.state().enqueued));
         }
         Ok(())
     }

@@ -9,12 +9,11 @@ use super::stream::Stream;
 use crate::base::error::{ErrorKind, Result, Site};
 use crate::base::kernel::Grid;
 use crate::device::Device;
+use crate::device::checked::capture::{Captured, Capturing};
 use crate::device::memory::{PinnedBuf, PinnedCore, release};
-use crate::device::pending::capture::{Captured, Capturing};
-use crate::device::pending::core::{Used, caller};
 use crate::device::pending::operation::{Bodies, Operation};
-use crate::device::pending::registry;
-use crate::device::pending::uses::{Caller, Uses, is_same};
+use crate::device::pending::uses::{Used, is_same};
+use crate::device::pending::{Caller, Uses, caller};
 use crate::driver::RawGraph;
 use crate::driver::recording::Recording;
 
@@ -74,7 +73,7 @@ impl Stream {
         let (at, into) = (caller("capture"), Arc::new(Mutex::new(Captured::default())));
         at.located(|| {
             self.core.check_thread()?;
-            registry::may_wait(self.device(), None)?;
+            self.device().may_wait(None)?;
             let mut state = self.core.state();
             let capturing = state.capturing();
             if capturing.is_some() {

@@ -18,10 +18,10 @@ const SIDEWAYS: &[(&str, &str)] = &[];
 const LARGEST: usize = 4;
 
 /// Rooms with larger circles, and how many files the largest one has. None may grow, and the list is to become empty.
-const LARGER: &[(&str, usize)] = &[("backends/cuda", 5), ("backends/sim", 14), ("device/pending", 7)];
+const LARGER: &[(&str, usize)] = &[("backends/cuda", 5), ("backends/sim", 14)];
 
 /// Floors whose rooms need each other, and how many rooms are in the largest circle. This list is to become empty too.
-const ROOMS: &[(&str, usize)] = &[("driver", 2), ("device", 5), ("engine", 29)];
+const ROOMS: &[(&str, usize)] = &[("driver", 2), ("engine", 29)];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")

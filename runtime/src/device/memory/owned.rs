@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::base::fork;
 use crate::base::unwind::contain;
 use crate::device::Device;
-use crate::driver::{DevicePtr, Driver, DriverResult};
+use crate::device::release::release;
+use crate::driver::{DevicePtr, DriverResult};
 
 /// Device memory that is freed when it is dropped, or given back to whoever has lent it. Forget it to leave it to the device.
 pub(crate) struct DeviceMemory {
@@ -58,21 +58,6 @@ impl Drop for DeviceMemory {
             let _ = unsafe { driver.free(ptr) };
         });
     }
-}
-
-/// Gives memory back. Where a function of a stream runs, another thread does so, since freeing would wait for
-/// the stream, which waits for the function. In a forked process the memory is not given back.
-pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
-    if fork::is_child() {
-        // The memory belongs to the other process, which still uses it.
-        return std::mem::forget(free);
-    }
-    if device.driver().may_wait().is_ok() {
-        return free(device.driver());
-    }
-    let its = device.clone();
-    // Where no thread can be started, it is leaked.
-    let _ = device.registry().call_back(Box::new(move || free(its.driver())));
 }
 
 impl fmt::Debug for DeviceMemory {
