@@ -117,10 +117,20 @@ impl<T: Pod> PinnedBuf<T> {
             if self.core.is_elsewhere() {
                 return Err(ErrorKind::Forked.into());
             }
+            let poisoned = || ErrorKind::Poisoned { host: "PinnedBuf" };
+            // A run that could not be waited for keeps its handle for good.
+            if self.core.is_poisoned() {
+                return Err(poisoned().into());
+            }
+            // Who else has a handle? A run has borrowed the buffer, so it is over. A graph has one from its capture until it is
+            // dropped, wherever that is. A stream that looks up memory by its address has one for a moment, but only for an
+            // operation on these very bytes, which nobody can have a right to while the buffer is moved. So it is a graph, or a
+            // capture. If that goes at this moment, on another thread, one of the two is the last: it either gives the `Vec` back
+            // or, here, frees it with the error.
             let mut core =
                 Arc::try_unwrap(self.core).map_err(|_| ErrorKind::NotAVec { why: "is used by a graph" })?;
             if !core.settle(false) || core.is_poisoned() {
-                return Err(ErrorKind::Poisoned { host: "PinnedBuf" }.into());
+                return Err(poisoned().into());
             }
             core.uses().failure(&core.addresses()).map_or(Ok(()), Err)?;
             if core.was_empty() {
