@@ -180,3 +180,36 @@ fn report(stream: &Weak<StreamCore>, at: Caller, outcome: Result<(), Box<dyn Any
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Spec;
+    use crate::device::Device;
+
+    /// One thread at a time has the right to wait for a stream. The stream may wait for the function, so whoever has that right may, too:
+    /// a function that drops the stream's last handle must not ask for it.
+    #[test]
+    fn a_function_drops_a_stream_that_others_wait_for() {
+        let device = Device::simulated(Spec::default());
+        let [gone, runner] = [(); 2].map(|()| Stream::new(&device).expect("a stream"));
+        let progress = Arc::clone(&gone.core.progress);
+        let waiting = progress.stream();
+        runner.host(move || drop(gone)).expect("a function");
+        let (done, is_done) = mpsc::channel();
+        let waits = thread::spawn(move || done.send(runner.synchronize()));
+        let returned = is_done.recv_timeout(Duration::from_secs(30));
+        returned.expect("the function returns").expect("the device");
+        drop(waiting);
+        waits.join().expect("no panic").expect("somebody listens");
+        // Another thread has waited for the stream, and given it back.
+        device.synchronize().expect("the device");
+        while progress.stream().is_some() {
+            thread::yield_now();
+        }
+    }
+}

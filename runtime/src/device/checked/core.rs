@@ -12,6 +12,7 @@ use crate::base::fork;
 use crate::base::plan::Priority;
 use crate::base::unwind::contain;
 use crate::device::Device;
+use crate::device::pending::callbacks::Message;
 use crate::device::pending::operation::Operation;
 use crate::device::pending::progress::{Clock, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
@@ -482,12 +483,14 @@ impl Drop for StreamCore {
         if driver.may_wait().is_ok() {
             return end(&self.device);
         }
-        // Inside of a function of a stream's: elsewhere, or else it stays.
+        // Inside of a function of a stream's: elsewhere. Nothing is locked here, since whoever has the lock may wait for the function.
         let device = self.device.clone();
-        let mut stream = self.progress.stream();
-        if self.device.registry().call_back(Box::new(move || end(&device))).is_err() {
-            // What has kept another library's stream is gone.
-            *stream = None;
+        let end = move || end(&device);
+        match self.device.registry().callbacks() {
+            // The thread ends when the last sender is dropped.
+            Ok(queue) => drop(queue.send(Message::Do(Box::new(end)))),
+            // There is none, so the stream stays, and with it what keeps another library's.
+            Err(_) => std::mem::forget(end),
         }
     }
 }
