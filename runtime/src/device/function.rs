@@ -52,6 +52,7 @@ impl Function {
     }
 }
 
+// Note 14: two pipelines never share a variable.
 /// A module that one [`Function`] has to itself, because launches give the values of its variables.
 ///
 /// A run that launches from it holds on to it until it has drained, and leaks it if it cannot.

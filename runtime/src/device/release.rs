@@ -11,6 +11,7 @@ pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + '
         // The memory belongs to the other process, which still uses it.
         return std::mem::forget(free);
     }
+    // Note 7: a function of a stream may not call the driver.
     if device.driver().may_wait().is_ok() {
         return free(device.driver());
     }

@@ -14,6 +14,7 @@ use crate::base::host_copy::let_a_moment_pass;
 use crate::base::plan::Plan;
 use crate::driver::DriverResult;
 
+// Note 33: virtual time does not depend on how quick threads are.
 /// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
 /// not depend on how quick threads are, as long as they are quick.
 const PATIENCE: Duration = Duration::from_millis(20);

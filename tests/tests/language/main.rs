@@ -6,6 +6,7 @@ mod expansions;
 mod explained;
 mod floors;
 mod forbidden;
+mod notes;
 mod plan;
 mod plan_conflicts;
 mod programs;

@@ -155,6 +155,7 @@ impl StreamCore {
         let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
         let State { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
+        // Note 9: what nothing orders is refused; no wait is inserted.
         // All of it before any of it is noted: what is refused is no use.
         for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
             if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
@@ -185,6 +186,7 @@ impl StreamCore {
                 Err(_) => memory.uses().has_refused(bytes, &new),
             }
         }
+        // Note 11: only operations that were enqueued establish order.
         // Not before: the stream has waited now.
         if let (Ok(()), Some(joined)) = (&outcome, joined) {
             *known = joined;
@@ -246,6 +248,7 @@ impl StreamCore {
         };
         let waiting = self.progress.stream();
         let since = self.progress.completed();
+        // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let is_over = match &outcome {
             Ok(()) => {

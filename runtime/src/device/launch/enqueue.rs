@@ -123,6 +123,7 @@ impl<'r> Launch<'r> {
         }
     }
 
+    // Note 2: safe code may pass any number, so the kernel says what it needs.
     /// Refuses the launch unless the kernel's requirement holds.
     ///
     /// # Errors

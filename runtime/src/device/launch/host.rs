@@ -13,6 +13,7 @@ pub trait Position: sealed::Sealed + Sized {
     fn for_each(grid: Grid, body: impl FnMut(Self));
 }
 
+// Note 1: one thread after another, since each call gets the same `&mut` slices.
 impl Position for Thread {
     #[inline]
     fn for_each(Grid { grid_dim, block_dim, .. }: Grid, mut body: impl FnMut(Self)) {

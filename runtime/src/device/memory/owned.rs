@@ -46,6 +46,7 @@ impl Drop for DeviceMemory {
             // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
             let memory = ptr.range(self.bytes.max(1));
             return release(&self.device, move |driver| {
+                // Note 12: graphs with copies of freed memory are built anew.
                 // A graph that has it is not launched again, though the next allocation be at this address.
                 driver.note_gone(memory);
                 contain(|| drop(keep));

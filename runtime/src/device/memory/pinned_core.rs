@@ -135,6 +135,7 @@ impl PinnedCore {
         !self.is_elsewhere() && !self.is_poisoned() && (!self.uses.is_written() || self.settle(true))
     }
 
+    // Note 10: references wait for what is pending, since borrows end with the call.
     /// Whether the CPU may write it: nothing uses it any more.
     #[inline]
     pub(super) fn is_writable(&self) -> bool {

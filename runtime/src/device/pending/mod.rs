@@ -19,6 +19,7 @@ pub(crate) mod uses;
 pub(crate) use callbacks::is_callback;
 pub(crate) use caller::{Caller, caller, raced};
 pub(crate) use callers::Callers;
+// Note 54: these two traits keep the registry below the device.
 pub(crate) use owner::Owner;
 pub(crate) use registry::Registry;
 pub(crate) use stream::{Kind, Stream};

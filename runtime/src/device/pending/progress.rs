@@ -73,6 +73,7 @@ impl Progress {
         })
     }
 
+    // Note 52: one thread waits at a time, and notes what has failed.
     /// The right to wait for the stream, and to note what comes of it.
     pub(crate) fn stream(&self) -> MutexGuard<'_, Option<Last>> {
         // Nothing of the user's runs under the lock.

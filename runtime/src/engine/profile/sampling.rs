@@ -12,6 +12,7 @@ use crate::driver::Nanos;
 use crate::engine::observed::{is_mapped, way};
 use crate::engine::shape::Shape;
 
+// Note 36: a profile times only some chunks where the run would wait for it.
 /// The share of a run's time that is spent on telling the time, where the run waits for the host.
 const SHARE: f64 = 0.01;
 
