@@ -33,6 +33,7 @@ use crate::base::error::Result;
 use crate::exchange::{Bell, input_with, output_with, sleep};
 use crate::job;
 
+// Note 34: a session copies, and never hands out a slot.
 /// A run of a pipeline with one input and one output, on a thread of its own, that its caller feeds and drains.
 ///
 /// ```

@@ -14,6 +14,7 @@ pub struct Lowered {
     pub groups: Vec<Range<usize>>,
 }
 
+// Note 5: waits and records stand outside of `if` and `repeat`.
 /// Host data come first, device buffers after them.
 ///
 /// What is in an `if` counts as if it always ran: its waits and records stand outside, so that they do.
@@ -24,6 +25,7 @@ pub fn lower(program: &Program) -> Lowered {
         .iter()
         .map(|s| if s.per_slot { StreamKind::PerSlot } else { StreamKind::Fixed })
         .collect();
+    // Note 13: data in place are the host's to the scheduler.
     let kind = |buffer: &Buffer| match buffer.in_place() {
         Some(_) => StorageKind::Host,
         None if buffer.is_shared() => StorageKind::Shared,

@@ -9,6 +9,7 @@ use crate::check::constant::value;
 use crate::check::{AUTO_DEPTH, HARDWARE_QUEUES};
 use crate::resolve::{BufferKind, Operation, OperationKind, Program, Sync};
 
+// Note 24: one stream, or one for each slot, as runs show.
 /// Lets stages of kernels that name no stream have one for each slot, in their order, as long as the hardware has queues.
 pub fn place(program: &mut Program) {
     // Who places events by hand counts on one stream. A graph has no streams, only an order.

@@ -71,6 +71,7 @@ fn page() -> Option<&'static std::sync::atomic::AtomicU8> {
     // SAFETY: it is a new mapping, where there is none.
     let page = unsafe { mmap_anonymous(ptr::null_mut(), BYTES, access, MapFlags::PRIVATE) }.ok()?;
     // SAFETY: the mapping is this function's own, and no child has anything in it to lose.
+    // Note 44: a byte that the kernel wipes in children.
     if unsafe { madvise(page, BYTES, Advice::LinuxWipeOnFork) }.is_err() {
         // SAFETY: nobody else knows it.
         let _ = unsafe { munmap(page, BYTES) };

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
+// Note 28: progress waits for nothing.
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

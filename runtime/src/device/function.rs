@@ -7,7 +7,7 @@ use crate::base::error::{ErrorKind, Result};
 use crate::base::kernel::{Grid, KernelInfo, volume};
 use crate::base::plan::Priority;
 use crate::device::Device;
-use crate::device::memory::release;
+use crate::device::release::release;
 use crate::device::stream::Stream;
 use crate::driver::{Loaded, RawFunction, RawModule, RawSymbol};
 
@@ -52,6 +52,7 @@ impl Function {
     }
 }
 
+// Note 14: two pipelines never share a variable.
 /// A module that one [`Function`] has to itself, because launches give the values of its variables.
 ///
 /// A run that launches from it holds on to it until it has drained, and leaks it if it cannot.

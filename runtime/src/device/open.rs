@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::Device;
+use super::handle::Device;
 use super::shared::Shared;
 use crate::backends::cuda::{self, Context, Cuda, OfContext};
 use crate::backends::sim::{Fault, Injected, Sim, Spec};

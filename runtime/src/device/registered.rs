@@ -7,6 +7,7 @@ use crate::backends::cuda::{compile_for, kernels_in};
 use crate::base::error::{ErrorKind, Result};
 use crate::base::kernel::{KernelInfo, KernelSource};
 
+// Note 49: under `cfg(test)` only.
 /// A kernel of this program, in a list of them.
 #[derive(Debug)]
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, View, ViewMut};
+use crate::device::views::{DeviceSlice, DeviceSliceMut, DeviceSliceOut, View, ViewMut};
 use crate::driver::Access;
 
 /// A range of memory.

@@ -2,7 +2,7 @@
 
 use crate::base::plan::Priority;
 use crate::device::Device;
-use crate::device::memory::release;
+use crate::device::release::release;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream};
 
 /// A stream that is destroyed when it is dropped, unless it is the device's null stream.
@@ -31,6 +31,7 @@ impl Stream {
         unsafe { self.device.driver().synchronize_stream(self.raw) }
     }
 
+    // Note 39: the driver may look at a word that the stream writes.
     /// Likewise, where what was enqueued last was enqueued just now and is expected to be over in an instant.
     pub(crate) fn synchronize_soon(&self) -> DriverResult<()> {
         // SAFETY: as above.
@@ -64,6 +65,7 @@ impl Event {
         Ok(Self { device: device.clone(), raw })
     }
 
+    // Note 35: never used for ordering.
     /// One that also tells the time.
     pub(crate) fn with_timing(device: &Device) -> DriverResult<Self> {
         let raw = device.driver().create_timing_event()?;

@@ -15,6 +15,7 @@ pub fn type_of<T>(_: &T) -> PhantomData<T> {
     PhantomData
 }
 
+// Note 38: rustc has the last word on what a run depends on.
 fn word_if(is_known: bool) -> Option<u64> {
     is_known.then_some(0)
 }

@@ -43,6 +43,7 @@ use crate::base::chunk::Chunk;
     message = "`{Self}` is no source of `{T}`",
     label = "expected a source of `{T}`",
     note = "a source can be sent to another thread: what `source::read` is given is `Read + Send`, say"
+// Note 30: a source has a thread, and slots change hands.
 )]
 pub trait Source<T: Pod>: Send {
     /// Fills `slot`, the elements of one chunk, from its start, and says how many it has filled. Fewer than there are is the
@@ -76,6 +77,7 @@ impl<T: Pod, S: Source<T> + ?Sized> Source<T> for Box<S> {
     message = "`{Self}` is no sink for `{T}`",
     label = "expected a sink for `{T}`",
     note = "a sink can be sent to another thread: what `sink::write` is given is `Write + Send`, say"
+// Note 37: one copy writes it, which every chunk has.
 )]
 pub trait Sink<T: Pod>: Send {
     /// Takes one chunk's elements. When it returns they count as complete.

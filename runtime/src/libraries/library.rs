@@ -47,6 +47,7 @@ impl Library {
         })
     }
 
+    // Note 17: tables of this crate, since cudarc's loaders panic.
     /// A table of its functions, which `find` looks up; `table` keeps it.
     ///
     /// # Errors

@@ -8,11 +8,12 @@ use std::sync::{Arc, Weak};
 use super::stream::Stream;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::unwind::{contain, panic_message};
-use crate::device::pending::core::{Outstanding, StreamCore, caller};
+use crate::device::checked::Outstanding;
+use crate::device::checked::core::StreamCore;
+use crate::device::pending::callbacks::{Callbacks, Message};
 use crate::device::pending::operation::Operation;
 use crate::device::pending::progress::Clock;
-use crate::device::pending::registry::{Callbacks, Message};
-use crate::device::pending::uses::Caller;
+use crate::device::pending::{Caller, caller};
 use crate::driver::HostJob;
 
 /// What a callback is told of the stream: whether it has got there.
@@ -65,7 +66,7 @@ impl Stream {
         // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
         at.located(|| unsafe { self.enqueue(at, &[], signal) })?;
         if !driver.polls() {
-            let _ = queue.send(Message::Expect(Arc::downgrade(core), core.state().enqueued));
+            let _ = queue.send(Message::Expect(Arc::downgrade(core) as _, core.state().enqueued));
         }
         Ok(())
     }
@@ -176,6 +177,39 @@ fn report(stream: &Weak<StreamCore>, at: Caller, outcome: Result<(), Box<dyn Any
         // Nobody is left to be told where the stream is gone.
         if let Some(stream) = stream.upgrade() {
             stream.keep(Error::new(ErrorKind::Callback { message }).at(at.place()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Spec;
+    use crate::device::Device;
+
+    /// One thread at a time has the right to wait for a stream. The stream may wait for the function, so whoever has that right may, too:
+    /// a function that drops the stream's last handle must not ask for it.
+    #[test]
+    fn a_function_drops_a_stream_that_others_wait_for() {
+        let device = Device::simulated(Spec::default());
+        let [gone, runner] = [(); 2].map(|()| Stream::new(&device).expect("a stream"));
+        let progress = Arc::clone(&gone.core.progress);
+        let waiting = progress.stream();
+        runner.host(move || drop(gone)).expect("a function");
+        let (done, is_done) = mpsc::channel();
+        let waits = thread::spawn(move || done.send(runner.synchronize()));
+        let returned = is_done.recv_timeout(Duration::from_secs(30));
+        returned.expect("the function returns").expect("the device");
+        drop(waiting);
+        waits.join().expect("no panic").expect("somebody listens");
+        // Another thread has waited for the stream, and given it back.
+        device.synchronize().expect("the device");
+        while progress.stream().is_some() {
+            thread::yield_now();
         }
     }
 }

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use crate::base::error::{ErrorKind, Result};
 use crate::device::Device;
-use crate::device::pending::capture::Capturing;
-use crate::device::pending::core::{Kind, StreamCore, caller};
+use crate::device::checked::capture::Capturing;
+use crate::device::checked::core::StreamCore;
 use crate::device::pending::progress::Clock;
-use crate::device::pending::registry;
-use crate::device::pending::uses::Caller;
+use crate::device::pending::{Caller, Kind, caller};
 use crate::device::stream as raw;
 
 /// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
@@ -101,7 +100,7 @@ impl Event {
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         caller("Event::synchronize").located(|| {
-            registry::may_wait(&self.device, None)?;
+            self.device.may_wait(None)?;
             loop {
                 let (clock, records) = {
                     let recorded = self.recorded();
@@ -109,7 +108,7 @@ impl Event {
                 };
                 self.raw
                     .synchronize()
-                    .map_err(|error| registry::explain(self.device.registry(), error, None))?;
+                    .map_err(|error| self.device.registry().callers().explain(error, None))?;
                 // Else it is not known which record was waited for.
                 if self.records.load(Ordering::Acquire) == records {
                     clock.is_over();
@@ -127,7 +126,7 @@ impl Event {
     pub fn query(&self) -> Result<bool> {
         caller("Event::query").located(|| {
             let driver = self.device.driver();
-            registry::may_wait(&self.device, None)?;
+            self.device.may_wait(None)?;
             driver.poll();
             // Nobody records it meanwhile.
             let recorded = self.recorded();
@@ -135,7 +134,7 @@ impl Event {
             let done = self
                 .raw
                 .is_complete()
-                .map_err(|error| registry::explain(self.device.registry(), error, None))?;
+                .map_err(|error| self.device.registry().callers().explain(error, None))?;
             if done {
                 clock.is_over();
             }
@@ -157,7 +156,7 @@ impl Event {
                 return Err(ErrorKind::NoTiming.into());
             }
             self.device.check_stream("Event", &later.device)?;
-            registry::may_wait(&self.device, None)?;
+            self.device.may_wait(None)?;
             for event in [self, later] {
                 let recorded = event.recorded();
                 recorded.clock("asked")?;
@@ -181,7 +180,7 @@ impl Event {
         stream.check_thread()?;
         let driver = self.device.driver();
         let registry = self.device.registry();
-        registry::may_wait(&self.device, Some(at))?;
+        self.device.may_wait(Some(at))?;
         // Dropped last: the last handle of a stream waits for it.
         let others = if stream.kind == Kind::Null { Vec::new() } else { stream.legacy_others() };
         // Nobody records or waits meanwhile: what is known of the event is what the driver knows.
@@ -197,10 +196,10 @@ impl Event {
         // before it records, CUDA's manual does not say.
         let joined = (!others.is_empty()).then(|| stream.with_legacy(&state, &others));
         state.enqueued += 1;
-        let tag = registry.tag(driver, at, state.enqueued);
+        let tag = registry.callers().tag(driver, at, state.enqueued);
         // SAFETY: both are live, and of one device.
         let outcome = unsafe { driver.record(self.raw.raw, stream.raw, tag) };
-        outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
+        outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
         state.clock = joined.unwrap_or_else(|| std::mem::take(&mut state.clock));
         *recorded = Recorded::Enqueued(stream.now(&state));
         Ok(())
@@ -211,7 +210,7 @@ impl Event {
         stream.device.check_stream("Event", &self.device)?;
         stream.check_thread()?;
         let driver = self.device.driver();
-        registry::may_wait(&self.device, Some(at))?;
+        self.device.may_wait(Some(at))?;
         let recorded = self.recorded();
         let mut state = stream.state();
         let elsewhere =
@@ -232,10 +231,10 @@ impl Event {
             (Recorded::Enqueued(clock), None) => {
                 state.enqueued += 1;
                 let registry = self.device.registry();
-                let tag = registry.tag(driver, at, state.enqueued);
+                let tag = registry.callers().tag(driver, at, state.enqueued);
                 // SAFETY: both are live, and of one device.
                 let outcome = unsafe { driver.wait(stream.raw, self.raw.raw, tag) };
-                outcome.map_err(|error| registry::explain(registry, error, Some(at)))?;
+                outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
                 state.clock.join(clock);
                 Ok(())
             }

@@ -9,12 +9,11 @@ use super::stream::Stream;
 use crate::base::error::{ErrorKind, Result, Site};
 use crate::base::kernel::Grid;
 use crate::device::Device;
+use crate::device::checked::capture::{Captured, Capturing};
 use crate::device::memory::{PinnedBuf, PinnedCore, release};
-use crate::device::pending::capture::{Captured, Capturing};
-use crate::device::pending::core::{Used, caller};
 use crate::device::pending::operation::{Bodies, Operation};
-use crate::device::pending::registry;
-use crate::device::pending::uses::{Caller, Uses, is_same};
+use crate::device::pending::uses::{Used, is_same};
+use crate::device::pending::{Caller, Uses, caller};
 use crate::driver::RawGraph;
 use crate::driver::recording::Recording;
 
@@ -74,7 +73,7 @@ impl Stream {
         let (at, into) = (caller("capture"), Arc::new(Mutex::new(Captured::default())));
         at.located(|| {
             self.core.check_thread()?;
-            registry::may_wait(self.device(), None)?;
+            self.device().may_wait(None)?;
             let mut state = self.core.state();
             let capturing = state.capturing();
             if capturing.is_some() {
@@ -209,13 +208,14 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
+        // Its memory is given up now, though launches may be pending and this be the last handle: memory waits for them itself, and
+        // is left to the device where they cannot be waited for. So memory never waits for the thread for callbacks to come to the
+        // graph. Nobody launches the graph any more, and so nobody minds if the memory goes before the graph does.
         let (launches, raw) = (std::mem::take(&mut self.launches), self.raw.take());
-        let (used, host) = (std::mem::take(&mut self.used), std::mem::take(&mut self.host));
         let Some(raw) = raw else { return };
         release(&self.device, move |driver| {
             if launches.is_used() && !launches.settle(false) {
-                // It cannot be waited for: the graph stays, and what it uses.
-                std::mem::forget((used, host));
+                // It cannot be waited for, so it stays.
                 return;
             }
             // SAFETY: destroyed here only, and no launch of it is under way.

@@ -11,9 +11,9 @@ use crate::device::launch::{
     Arguments, Launch, LaunchTarget, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases,
 };
 use crate::device::memory::{DeviceBuf, PinnedBuf};
-use crate::device::pending::core::{Used, caller};
 use crate::device::pending::operation::{Bodies, Operation};
-use crate::device::pending::uses::Caller;
+use crate::device::pending::uses::Used;
+use crate::device::pending::{Caller, caller};
 use bytemuck::Pod;
 
 impl Stream {

@@ -9,8 +9,8 @@ use crate::base::error::{ErrorKind, Result};
 use crate::device::Device;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::device::memory::{DeviceBuf, PinnedBuf, PinnedCore, PinnedRange, PinnedSlice, PinnedSliceMut};
-use crate::device::pending::core::Used;
-use crate::device::pending::uses::Memory;
+use crate::device::pending::Memory;
+use crate::device::pending::uses::Used;
 use crate::driver::DevicePtr;
 
 /// Page-locked memory that a stream copies from: `&PinnedBuf<T>` or a [`PinnedSlice<T>`].

@@ -73,16 +73,19 @@
 //! [`Device::synchronize`]: crate::Device::synchronize
 
 mod callbacks;
+mod device;
 mod event;
 mod graph;
 mod launch;
 mod memory;
+mod rectangle;
 mod stream;
 
 pub use callbacks::Arrived;
 pub use event::Event;
 pub use graph::{Graph, Lent};
 pub use memory::{FromDevice, FromHost, ToDevice, ToHost};
-pub use stream::{Rectangle, Stream};
+pub use rectangle::Rectangle;
+pub use stream::Stream;
 
 pub use crate::base::plan::Priority;

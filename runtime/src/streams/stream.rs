@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::thread;
 
@@ -11,14 +10,16 @@ use bytemuck::Pod;
 
 use super::event::Event;
 use super::memory::{FromDevice, FromHost, ToDevice, ToHost};
+use super::rectangle::Rectangle;
 use crate::backends::cuda::{LEGACY_STREAM, PER_THREAD_STREAM};
 use crate::base::error::{ErrorKind, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
-use crate::device::pending::core::{Keep, Kind, StreamCore, Used, caller};
+use crate::device::checked::core::{Keep, StreamCore};
 use crate::device::pending::operation::Operation;
-use crate::device::pending::uses::Caller;
-use crate::driver::{RawStream, Rows, RowsBetween};
+use crate::device::pending::uses::Used;
+use crate::device::pending::{Caller, Kind, caller};
+use crate::driver::{RawStream, RowsBetween};
 
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
@@ -466,100 +467,6 @@ impl fmt::Debug for Stream {
             .field("priority", &self.core.level)
             .field("checked", &self.checked)
             .finish_non_exhaustive()
-    }
-}
-
-impl Device {
-    /// The priorities that streams can have, from the most urgent to the least: `cudaDeviceGetStreamPriorityRange`.
-    pub fn priorities(&self) -> RangeInclusive<i32> {
-        let (least, greatest) = self.driver().info().priorities;
-        greatest..=least
-    }
-
-    /// Waits on the host for everything on the device: `cudaDeviceSynchronize`.
-    ///
-    /// # Errors
-    /// The calling thread may not wait. Something has failed in a [`Stream`], also in one that is gone, that nobody was told yet.
-    #[track_caller]
-    pub fn synchronize(&self) -> Result<()> {
-        let driver = self.driver();
-        caller("Device::synchronize").located(|| {
-            driver.may_wait()?;
-            for stream in self.registry().streams() {
-                let enqueued = stream.state().enqueued;
-                // It keeps what went wrong.
-                stream.wait_for(enqueued);
-            }
-            driver.synchronize_device()?;
-            self.registry().take_untold().map_or(Ok(()), Err)
-        })
-    }
-}
-
-/// The size of a copy of rows, all in elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rectangle {
-    /// Elements of a row that are copied.
-    pub width: usize,
-    /// Rows.
-    pub height: usize,
-    /// From where one row begins in the source to where the next does.
-    pub from_pitch: usize,
-    /// Likewise in the destination.
-    pub to_pitch: usize,
-}
-
-impl Rectangle {
-    /// The bytes of the rows on each side, if they are all there.
-    fn rows<T>(self, from: usize, to: usize) -> Result<[RowBytes; 2]> {
-        let Self { width, height, from_pitch, to_pitch } = self;
-        let side = |side, pitch: usize, len: usize| {
-            let needed = match height.checked_sub(1) {
-                Some(before) if width > 0 => before.saturating_mul(pitch).saturating_add(width),
-                _ => 0,
-            };
-            if pitch < width || needed > len {
-                return Err(ErrorKind::Rectangle { side, width, height, pitch, len });
-            }
-            let element = size_of::<T>();
-            let count = if width * element == 0 { 0 } else { height };
-            Ok(RowBytes { width: width * element, pitch: pitch.saturating_mul(element), count })
-        };
-        Ok([side("source", from_pitch, from)?, side("destination", to_pitch, to)?])
-    }
-
-    fn raw<T>(self, between: RowsBetween) -> Rows {
-        let bytes = |elements: usize| elements.saturating_mul(size_of::<T>());
-        let Self { width, height, from_pitch, to_pitch } = self;
-        Rows {
-            between,
-            width: bytes(width),
-            height,
-            from_pitch: bytes(from_pitch),
-            to_pitch: bytes(to_pitch),
-        }
-    }
-}
-
-/// Rows of memory.
-#[derive(Clone, Copy)]
-struct RowBytes {
-    width: usize,
-    pitch: usize,
-    count: usize,
-}
-
-impl RowBytes {
-    /// Each row, of memory that begins with the first.
-    fn of(self, used: &Used) -> impl Iterator<Item = Used> {
-        let Self { width, pitch, count } = self;
-        let (used, start) = (used.clone(), used.bytes.start);
-        // Rows without a gap are one.
-        let (rows, width) = if pitch == width { (count.min(1), width * count) } else { (count, width) };
-        (0..rows).map(move |row| {
-            let start = start + (row * pitch) as u64;
-            Used { bytes: start..start + width as u64, ..used.clone() }
-        })
     }
 }
 

@@ -9,6 +9,7 @@ mod explore;
 mod failures;
 mod graphs;
 mod kinds;
+mod last_handles;
 mod lifetimes;
 mod parts;
 mod planted;

@@ -97,6 +97,7 @@ fn priorities(program: &Program, diagnostics: &mut Diagnostics) {
     }
 }
 
+// Note 6: a `then` is ordered by its stream alone.
 /// A callback is called after what stands before it on its stream, or what that is made to wait for by hand.
 fn callbacks(program: &Program, diagnostics: &mut Diagnostics) {
     for (index, operation) in program.operations.iter().enumerate() {

@@ -301,6 +301,7 @@ fn copy(
 /// A local at another place of the user's source.
 pub(super) fn at(local: &Ident, place: Span) -> Ident {
     let mut ident = local.clone();
+    // Note 20: users cannot name it.
     ident.set_span(Span::mixed_site().located_at(place));
     ident
 }
@@ -336,6 +337,7 @@ fn device_argument(cx: &Context<'_>, index: usize, argument: &CallArgument, plac
 /// The most arguments of a function that the runtime can tell to be a routine.
 const ROUTINE_ARGUMENTS: usize = 16;
 
+// Note 50: paths into libraries are called as they are.
 /// Whether it is a routine of the runtime's, such as `cublas::gemm`. rustc need not be asked about these,
 /// which are routines. It reports bounds that do not hold at the argument only if the function is called
 /// directly.

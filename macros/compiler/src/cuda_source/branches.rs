@@ -128,6 +128,7 @@ struct Choice {
     picked: usize,
 }
 
+// Note 47: beyond this nothing is assumed.
 /// The most ways that are tried; where there are more, one more way takes nothing for known.
 const MOST: usize = 64;
 

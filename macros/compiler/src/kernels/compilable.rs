@@ -11,6 +11,7 @@ use crate::cuda_source::toolkit::stands_in;
 /// How many places an error names.
 const PLACES: usize = 4;
 
+// Note 48: a miss is better than a false rejection.
 /// Reports code that NVRTC is sure to refuse. Errors of the functions in `kernels` are reported elsewhere.
 pub(super) fn check(file: &LitStr, reading: &Reading, kernels: &[String], errors: &mut Errors) {
     let Refused { unbalanced, host, headers } = &reading.refused;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use syn::LitStr;
 
+// Note 15: what a source includes is embedded when the crate is compiled.
 /// What the compiler asks of the machine that it runs on.
 pub trait Files {
     /// What is in a file, whose path is relative to the Rust file that names it; else why it cannot be read.

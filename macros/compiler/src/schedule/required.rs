@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::program::{OpId, Program, StorageId, StorageKind};
 
+// Note 3: waits that some depth needs are kept.
 /// How many chunks lie between the two ends of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {

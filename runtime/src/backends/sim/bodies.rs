@@ -20,6 +20,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::fault;
 use crate::driver::{DriverResult, HostBody};
 
+// Note 43: a body has a pool to itself while it runs.
 /// The idle crews. There are as many crews as bodies ran at the same time; each device runs one at a time.
 static IDLE: Mutex<Vec<ThreadPool>> = Mutex::new(Vec::new());
 

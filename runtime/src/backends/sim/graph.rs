@@ -78,6 +78,7 @@ impl Machine {
     ) -> DriverResult<()> {
         self.host += self.model.graph_launch;
         self.wait_as_legacy(call, stream, tag)?;
+        // Note 46: the launches of one stream share their chains.
         let chains = Chains::new(nodes);
         let mut streams = vec![stream];
         if chains.count > 1 {

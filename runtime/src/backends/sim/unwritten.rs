@@ -19,6 +19,7 @@ use crate::base::kernel::Grid;
 use crate::base::unwind::drop_payload;
 use crate::driver::{Access, HostBody};
 
+// Note 45: what a body has not written is found by a pattern.
 /// The number of bytes in a pattern, which is repeated.
 const WORD: usize = size_of::<u64>();
 

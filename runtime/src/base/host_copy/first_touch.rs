@@ -6,6 +6,7 @@ use std::thread;
 
 use super::workers::CORES;
 
+// Note 22: pages are placed by their first touch.
 /// What one thread writes at a time. That finds memory for the pages, too, which takes longer than writing them.
 pub(crate) const PIECE: usize = 1 << 20;
 

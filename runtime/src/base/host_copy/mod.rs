@@ -1,5 +1,6 @@
 //! Copies by the CPU: by threads of the process's own, near the GPU, past the caches where that is quicker.
 
+// Note 21: threads of the process copy, and read ahead.
 mod copy;
 pub(crate) mod first_touch;
 pub(crate) mod numa;

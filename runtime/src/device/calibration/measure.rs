@@ -17,6 +17,7 @@ use crate::device::stream::{Event, Stream};
 use crate::driver::recording::Recording;
 use crate::driver::{Driver, DriverResult, Tag};
 
+// Note 26: a GPU is measured by the driver's own operations.
 /// Bytes of a large copy: so many that its latency is nothing beside them.
 const LARGE: usize = 32 << 20;
 

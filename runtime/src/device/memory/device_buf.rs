@@ -10,13 +10,13 @@ use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 
-use super::device::release;
 use super::transfer::Failed;
 use super::{DeviceMemory, Direction, NO_OPERATION, Transfer};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::pending::{Memory, Uses, caller};
+use crate::device::release::release;
 use crate::device::stream::Stream;
 use crate::driver::{DevicePtr, DriverResult};
 

@@ -1,18 +1,20 @@
 //! Device memory, and host memory that a device may reach.
 
-mod device;
+mod copied;
 mod device_buf;
-mod device_slice;
+mod owned;
 mod pinned;
+mod pinned_core;
 mod pinned_slice;
 mod transfer;
 
-pub(crate) use device::{DeviceMemory, release};
 pub use device_buf::DeviceBuf;
 pub(crate) use device_buf::DeviceCore;
-pub(crate) use device_slice::owner;
+pub(crate) use owned::DeviceMemory;
 pub use pinned::PinnedBuf;
-pub(crate) use pinned::PinnedCore;
+pub(crate) use pinned_core::PinnedCore;
 pub(crate) use pinned_slice::PinnedRange;
 pub use pinned_slice::{PinnedSlice, PinnedSliceMut};
 pub(crate) use transfer::{Direction, NO_OPERATION, Transfer};
+
+pub(crate) use super::release::release;

@@ -8,8 +8,8 @@ use bytemuck::Pod;
 
 use super::{PinnedBuf, PinnedCore};
 use crate::base::error::{Error, Result};
-use crate::device::part::part;
 use crate::device::pending::{Held, Memory, caller};
+use crate::device::range::part;
 use crate::driver::DevicePtr;
 
 /// A part of a [`PinnedBuf`] that a pipeline reads: what [`PinnedBuf::slice`] gives.

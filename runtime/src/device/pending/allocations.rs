@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use super::uses::Memory;
 
+// Note 42: memory may be lent more than once.
 /// The allocations by first address, and by a number that tells apart those with the same first address,
 /// since memory may be lent more than once.
 #[derive(Default)]

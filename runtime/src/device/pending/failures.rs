@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::base::error::Error;
 
+// Note 41: failures belong to bytes.
 /// The end of each range of failed bytes, by first byte, and the error of the last operation that was to
 /// write them. The ranges do not overlap.
 #[derive(Debug, Default)]

@@ -1,10 +1,9 @@
 //! [`Operation`]: what is enqueued on a stream.
 
 use crate::base::kernel::Grid;
-use crate::device::launch::HostBody;
 use crate::driver::recording::{Recording, Work};
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostJob, RawGraph, RawLaunch, RawStream, Rows, Tag,
+    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, RawGraph, RawLaunch, RawStream, Rows, Tag,
 };
 
 /// Makes the host body of a launch, as often as it is launched.

@@ -8,15 +8,14 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::registry;
+use super::owner::Owner;
 use crate::base::error::Error;
-use crate::device::Device;
 use crate::driver::{Driver, DriverResult, RawStream};
 
 /// How many operations of a stream are known to have completed.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    device: Device,
+    device: Box<dyn Owner>,
     /// The driver's stream, until it has been waited for for the last time. One waits for it at a time, and notes what has failed
     /// before another one does: a device may say that once.
     stream: Mutex<Option<Last>>,
@@ -54,19 +53,19 @@ const FAILURES: usize = 256;
 
 impl Progress {
     /// Of a new stream, which is live until [`Progress::stream`] has none any more.
-    pub(crate) fn of(device: &Device, raw: RawStream, of_a_thread: bool) -> Arc<Self> {
+    pub(crate) fn of(device: Box<dyn Owner>, raw: RawStream, of_a_thread: bool) -> Arc<Self> {
         Self::with(device, Some(Last { raw, of_a_thread }))
     }
 
     /// Of no stream.
     #[cfg(test)]
-    pub(crate) fn new(device: &Device) -> Arc<Self> {
-        Self::with(device, None)
+    pub(crate) fn new(device: &(impl Owner + Clone + 'static)) -> Arc<Self> {
+        Self::with(Box::new(device.clone()), None)
     }
 
-    fn with(device: &Device, stream: Option<Last>) -> Arc<Self> {
+    fn with(device: Box<dyn Owner>, stream: Option<Last>) -> Arc<Self> {
         Arc::new(Self {
-            device: device.clone(),
+            device,
             stream: Mutex::new(stream),
             completed: AtomicU64::new(0),
             failed: Mutex::default(),
@@ -74,6 +73,7 @@ impl Progress {
         })
     }
 
+    // Note 52: one thread waits at a time, and notes what has failed.
     /// The right to wait for the stream, and to note what comes of it.
     pub(crate) fn stream(&self) -> MutexGuard<'_, Option<Last>> {
         // Nothing of the user's runs under the lock.
@@ -108,9 +108,9 @@ impl Progress {
         // The first wait reports what has gone wrong; if the second succeeds, nothing is left.
         let first = wait();
         if let Err(error) = &first {
-            let error = registry::explain(self.device.registry(), error.clone(), None);
+            let error = self.device.callers().explain(error.clone(), None);
             self.fail(since + 1..=u64::MAX, &error);
-            self.device.registry().not_told(error);
+            self.device.callers().not_told(error);
         }
         if first.is_ok() || wait().is_ok() {
             self.reached(number);
@@ -209,6 +209,7 @@ mod tests {
     use super::*;
     use crate::Spec;
     use crate::base::error::ErrorKind;
+    use crate::device::Device;
 
     fn failed(progress: &Progress, number: u64) -> Option<usize> {
         progress.failure(number).map(|error| match error.kind() {

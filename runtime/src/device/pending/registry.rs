@@ -1,33 +1,22 @@
 //! [`Registry`]: what a device knows of the streams and the memory that users have in their own hands.
 
-use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::allocations::Allocations;
-use super::core::{Kind, StreamCore, Used};
-use super::uses::{Caller, Memory, Uses, is_same};
-use crate::base::error::{Detail, DriverError, Error, ErrorKind, Place, Result, Touch};
-use crate::base::unwind::contain;
-use crate::device::Device;
-use crate::driver::{DevicePtr, Driver, HostJob, Tag};
-
-thread_local!(static CALLBACK: Cell<bool> = const { Cell::new(false) });
-
-/// Whether the calling thread is the one that runs callbacks.
-pub(crate) fn is_callback() -> bool {
-    CALLBACK.get()
-}
+use super::callbacks::{self, Callbacks, Message};
+use super::callers::Callers;
+use super::stream::{Kind, Stream};
+use super::uses::{Memory, Used, Uses, is_same};
+use crate::base::error::{Error, Result};
+use crate::driver::{DevicePtr, HostJob};
 
 /// One for each device.
 #[derive(Default)]
 pub(crate) struct Registry {
-    streams: Mutex<Vec<(Kind, Weak<StreamCore>)>>,
+    streams: Mutex<Vec<(Kind, Weak<dyn Stream>)>>,
     /// Held while somebody looks for a stream of which there is one, and makes it.
     only: Mutex<()>,
     /// Held while something is enqueued on a stream that the null stream waits for, or on that.
@@ -35,28 +24,8 @@ pub(crate) struct Registry {
     memory: Mutex<Allocations>,
     /// Whether some of it has bytes in common, to look at without the lock.
     overlap: AtomicBool,
-    callers: Mutex<Callers>,
-    /// What went wrong first in a stream that is gone, and that nobody was told.
-    untold: Mutex<Option<Error>>,
+    callers: Callers,
     callbacks: Mutex<Option<Callbacks>>,
-}
-
-/// The thread for callbacks.
-pub(crate) type Callbacks = mpsc::Sender<Message>;
-
-/// What that thread is told.
-pub(crate) enum Message {
-    /// To be done now.
-    Do(HostJob),
-    /// Something is to be done when the stream has carried out so many operations. Of a device that gets on while somebody waits
-    /// for it, somebody must.
-    Expect(Weak<StreamCore>, u64),
-}
-
-#[derive(Default)]
-struct Callers {
-    all: Vec<Caller>,
-    numbers: HashMap<(usize, usize), u32>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,38 +34,39 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Registry {
-    pub(crate) fn add_stream(&self, stream: &Arc<StreamCore>) {
-        locked(&self.streams).push((stream.kind, Arc::downgrade(stream)));
+    pub(crate) fn add_stream(&self, kind: Kind, stream: Weak<dyn Stream>) {
+        locked(&self.streams).push((kind, stream));
     }
 
-    pub(crate) fn remove_stream(&self, stream: &StreamCore) {
-        locked(&self.streams).retain(|(_, other)| !std::ptr::eq(other.as_ptr(), stream));
+    pub(crate) fn remove_stream(&self, stream: &dyn Stream) {
+        locked(&self.streams).retain(|(_, other)| !std::ptr::addr_eq(other.as_ptr(), stream));
     }
 
     /// Those that there are, of some kinds. To be dropped where no lock is held: the last handle of a stream waits for it.
-    fn streams_of(&self, is_one: impl Fn(Kind) -> bool) -> Vec<Arc<StreamCore>> {
+    fn streams_of(&self, is_one: impl Fn(Kind) -> bool) -> Vec<Arc<dyn Stream>> {
         let streams = locked(&self.streams);
         streams.iter().filter(|(kind, _)| is_one(*kind)).filter_map(|(_, stream)| stream.upgrade()).collect()
     }
 
     /// Those that there are.
-    pub(crate) fn streams(&self) -> Vec<Arc<StreamCore>> {
+    pub(crate) fn streams(&self) -> Vec<Arc<dyn Stream>> {
         self.streams_of(|_| true)
     }
 
     /// Those that the null stream waits for, and that itself.
-    pub(crate) fn legacy_streams(&self) -> Vec<Arc<StreamCore>> {
+    pub(crate) fn legacy_streams(&self) -> Vec<Arc<dyn Stream>> {
         self.streams_of(Kind::is_legacy)
     }
 
     /// The only stream of its kind, which `make` makes.
-    pub(crate) fn only(
+    pub(crate) fn only<S: Stream>(
         &self,
         kind: Kind,
-        make: impl FnOnce() -> Result<Arc<StreamCore>>,
-    ) -> Result<Arc<StreamCore>> {
+        make: impl FnOnce() -> Result<Arc<S>>,
+    ) -> Result<Arc<S>> {
         let _only = locked(&self.only);
-        self.streams_of(|other| other == kind).pop().map_or_else(make, Ok)
+        let known = self.streams_of(|other| other == kind).pop();
+        known.and_then(|stream| stream.into_any().downcast().ok()).map_or_else(make, Ok)
     }
 
     pub(crate) fn legacy(&self) -> MutexGuard<'_, ()> {
@@ -157,36 +127,15 @@ impl Registry {
         }
     }
 
-    /// A stream goes whose error nobody was told.
-    pub(crate) fn not_told(&self, error: Error) {
-        locked(&self.untold).get_or_insert(error);
-    }
-
     /// What has gone wrong in streams and that nobody was told: of those that are gone, and of those that are there.
     pub(crate) fn take_untold(&self) -> Option<Error> {
         let of_streams = || self.streams().iter().find_map(|stream| stream.take_kept());
-        let untold = locked(&self.untold).take();
-        untold.or_else(of_streams)
+        self.callers.take_untold().or_else(of_streams)
     }
 
-    /// What the simulated device, and one that waits for each operation, names an operation by.
-    pub(crate) fn tag(&self, driver: &dyn Driver, caller: Caller, number: u64) -> Tag {
-        if !(driver.info().simulated || driver.is_synchronous()) {
-            return Tag { pipeline: Tag::BY_HAND, operation: 0, chunk: number };
-        }
-        let mut callers = locked(&self.callers);
-        let key = (std::ptr::from_ref(caller.at).addr(), caller.what.as_ptr().addr());
-        let Callers { all, numbers } = &mut *callers;
-        let operation = *numbers.entry(key).or_insert_with(|| {
-            all.push(caller);
-            all.len() as u32 - 1
-        });
-        Tag { pipeline: Tag::BY_HAND, operation, chunk: number }
-    }
-
-    fn caller(&self, tag: Tag) -> Option<Caller> {
-        let callers = locked(&self.callers);
-        tag.is_by_hand().then(|| callers.all.get(tag.operation as usize).copied()).flatten()
+    /// Who has enqueued what.
+    pub(crate) fn callers(&self) -> &Callers {
+        &self.callers
     }
 
     /// Has the thread for callbacks do something: one thing after another.
@@ -198,85 +147,16 @@ impl Registry {
 
     /// Where callbacks are sent to.
     pub(crate) fn callbacks(&self) -> Result<Callbacks> {
-        let mut callbacks = locked(&self.callbacks);
-        match &*callbacks {
+        let mut known = locked(&self.callbacks);
+        match &*known {
             Some(sender) => Ok(sender.clone()),
-            None => Ok(callbacks.insert(start_thread()?).clone()),
+            None => Ok(known.insert(callbacks::start()?).clone()),
         }
     }
-}
-
-/// How long nobody waits for a device before the thread for callbacks does. A program that waits itself is not interfered with:
-/// it runs the same each time.
-const PATIENCE: Duration = Duration::from_millis(10);
-
-fn start_thread() -> Result<Callbacks> {
-    let (sender, messages) = mpsc::channel();
-    let work = move || {
-        CALLBACK.set(true);
-        let mut expected: VecDeque<(Instant, Weak<StreamCore>, u64)> = VecDeque::new();
-        loop {
-            // Whatever has come meanwhile need not be waited for.
-            while expected.front().is_some_and(|(_, stream, number)| {
-                stream.upgrade().is_none_or(|stream| stream.progress.has_reached(*number))
-            }) {
-                expected.pop_front();
-            }
-            let since = expected.front().map(|(since, ..)| since.elapsed());
-            let patience = since.map_or(Duration::MAX, |since| PATIENCE.saturating_sub(since));
-            match messages.recv_timeout(patience) {
-                Ok(Message::Do(job)) => contain(job),
-                Ok(Message::Expect(stream, number)) => expected.push_back((Instant::now(), stream, number)),
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    if let Some((_, stream, number)) = expected.pop_front() {
-                        // It keeps what goes wrong.
-                        let _ = stream.upgrade().map(|stream| stream.wait_for(number));
-                    }
-                }
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            }
-        }
-    };
-    let thread = thread::Builder::new().name("thalweg callbacks".to_owned()).spawn(work);
-    thread.map_err(|error| ErrorKind::NoThread { message: error.to_string() })?;
-    Ok(sender)
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry").field("streams", &self.streams().len()).finish_non_exhaustive()
     }
-}
-
-/// Not where a function of a stream's runs. To be asked before anything is locked: whoever has the lock may wait, in the driver, for
-/// the function.
-pub(crate) fn may_wait(device: &Device, caller: Option<Caller>) -> Result<()> {
-    device.driver().may_wait().map_err(|error| explain(device.registry(), error, caller))
-}
-
-/// An error with the places of the operations that it is about, as far as they are known.
-pub(crate) fn explain(registry: &Registry, error: DriverError, caller: Option<Caller>) -> Error {
-    let of = |tag| registry.caller(tag);
-    let at = error.tag.map(|(operation, chunk)| Tag { pipeline: error.pipeline, operation, chunk });
-    // What went wrong on the device may be of any operation before.
-    let caller = at.and_then(of).or(caller.filter(|_| !error.is_asynchronous()));
-    let place = caller.map_or_else(Place::default, Caller::place);
-    let touch = |tag, writes| Touch { place: of(tag).map_or_else(Place::default, Caller::place), writes };
-    let kind = match (error.detail.as_deref(), caller) {
-        (Some(Detail::HostBody(message)), Some(caller)) => {
-            ErrorKind::HostBody { kernel: caller.what, message: message.clone() }
-        }
-        (Some(Detail::Unwritten(unwritten)), Some(caller)) => unwritten.by(caller.what),
-        (Some(&Detail::Race { writes, earlier, earlier_writes }), _) => ErrorKind::Race {
-            earlier: Box::new(touch(earlier, earlier_writes)),
-            later: Box::new(Touch { place, writes }),
-        },
-        (Some(Detail::Users(users)), _) => {
-            let operations = users.iter().map(|&tag| touch(tag, false).place).collect();
-            ErrorKind::MemoryInUse { operations }
-        }
-        (Some(Detail::Forked), _) => ErrorKind::Forked,
-        _ => ErrorKind::Driver(error),
-    };
-    Error::new(kind).at(place)
 }

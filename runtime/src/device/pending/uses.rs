@@ -4,46 +4,19 @@
 //! with an earlier one on the same bytes is refused, if one of them writes.
 
 use std::ops::Range;
-use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::core::StreamCore;
+use super::caller::Caller;
 use super::known::{Known, Segment};
 use super::progress::{Clock, Progress};
-use crate::base::error::{Error, Place, Result, Site, Touch};
+use super::stream::Stream;
+use crate::base::error::{Error, Result};
 
 /// Some operation is to read it.
 const READS: u8 = 1;
 /// Some operation is to write it.
 const WRITES: u8 = 2;
-
-/// An operation as the user knows it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Caller {
-    /// `upload`, or the kernel's name.
-    pub(crate) what: &'static str,
-    pub(crate) at: &'static Location<'static>,
-}
-
-impl Caller {
-    pub(crate) fn place(self) -> Place {
-        Place { operation: Some(self.what), site: Some(Site::from(self.at)), ..Place::default() }
-    }
-
-    /// What the call does. An error of it that names no line has that of the call; but what went wrong on the device before may be any
-    /// operation's.
-    pub(crate) fn located<T>(self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().map_err(|error| {
-            let is_of_another = error.kind().driver_error().is_some_and(|error| error.is_asynchronous());
-            if is_of_another || error.place().site.is_some() { error } else { error.at(self.place()) }
-        })
-    }
-
-    pub(crate) fn touch(self, writes: bool) -> Touch {
-        Touch { place: self.place(), writes }
-    }
-}
 
 /// One operation of a stream.
 #[derive(Debug, Clone)]
@@ -51,7 +24,7 @@ pub(crate) struct Use {
     pub(crate) progress: Arc<Progress>,
     pub(crate) number: u64,
     /// To wait for it. One that is gone enqueues nothing more.
-    pub(crate) stream: Weak<StreamCore>,
+    pub(crate) stream: Weak<dyn Stream>,
     pub(crate) caller: Caller,
     pub(crate) write: bool,
     /// Whether the driver has refused it, so that failures of its stream do not concern the memory.
@@ -86,6 +59,16 @@ pub(crate) trait Memory: Send + Sync {
 /// Whether both are one allocation.
 pub(crate) fn is_same(one: &Arc<dyn Memory>, other: &Arc<dyn Memory>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+}
+
+/// Memory that an operation uses.
+#[derive(Clone)]
+pub(crate) struct Used {
+    pub(crate) memory: Arc<dyn Memory>,
+    pub(crate) bytes: Range<u64>,
+    pub(crate) write: bool,
+    /// All of it is written, whatever it was before. What is changed in place is not.
+    pub(crate) anew: bool,
 }
 
 /// The uses of one allocation, by address, and what has failed of those that are over.
@@ -283,14 +266,17 @@ impl Uses {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::Location;
+
     use super::*;
     use crate::Spec;
     use crate::device::Device;
+    use crate::device::checked::core::StreamCore;
 
     #[track_caller]
     fn operation(progress: &Arc<Progress>, number: u64, write: bool) -> Use {
         let caller = Caller { what: "test", at: Location::caller() };
-        let (progress, stream) = (Arc::clone(progress), Weak::new());
+        let (progress, stream) = (Arc::clone(progress), Weak::<StreamCore>::new() as _);
         Use { progress, number, stream, caller, write, refused: false }
     }
 

@@ -7,8 +7,9 @@ use bytemuck::Pod;
 
 use crate::base::error::Result;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut};
-use crate::device::memory::{DeviceBuf, DeviceCore, owner};
+use crate::device::memory::{DeviceBuf, DeviceCore};
 use crate::device::pending::Held;
+use crate::device::views::owner;
 use crate::driver::DevicePtr;
 
 /// Data on the device that a pipeline reads in place: `&DeviceBuf<T>`, or a part of one,

@@ -11,6 +11,7 @@ const STEPS: u32 = 3;
 /// Whole chunks of a run that is worth ramps.
 const ENOUGH: usize = 16;
 
+// Note 25: an auto chunk follows from the length of the run.
 /// What an auto chunk's items are a multiple of, in the smallest chunk too: the threads of a usual block.
 const GRAIN: usize = 256;
 

@@ -7,6 +7,7 @@ use crate::base::report::Report;
 /// Streams that a GPU serves at the same time unless `CUDA_DEVICE_MAX_CONNECTIONS` says otherwise.
 pub(crate) const HARDWARE_QUEUES: usize = 8;
 
+// Note 40: larger slots gain nothing.
 /// Bytes of the largest buffer's ring slot when the chunk is `auto`, at most.
 ///
 /// Between two copies an H200's engine rests for 4 us, whatever they are enqueued on, and what comes out is a chunk behind what
@@ -20,6 +21,7 @@ const LEAST_SLOT_BYTES: usize = 4 << 20;
 const LEAST_PER_CHUNK: f64 = 32e3;
 const MOST_PER_CHUNK: f64 = 4e6;
 
+// Note 23: a depth of `auto` for staged runs.
 /// Bytes of the largest buffer in all slots together where ordinary memory is staged: what one H200's 16 cores read ahead and
 /// copied out beside the device. With half as many a run took half as long again; twice as many were no quicker.
 const STAGED_RING_BYTES: usize = 24 << 20;

@@ -13,6 +13,7 @@ use crate::base::report::Awaited;
 use crate::engine::feeds::exchange::{End, Exchange};
 use crate::observe::watch::{self, Late};
 
+// Note 51: nobody can tell a silent source from a slow one.
 /// How long a run waits for a source or a sink before it says so, once for each of them.
 const PATIENCE: Duration = Duration::from_secs(5);
 

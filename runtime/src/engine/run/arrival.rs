@@ -15,6 +15,7 @@ use crate::engine::place::place_of_pipeline;
 use crate::engine::run::Run;
 use crate::engine::staging::Staging;
 
+// Note 33: virtual time does not depend on how quick threads are.
 /// How long the host waits for a source or a sink before it lets a simulated device go on meanwhile. What the device does should
 /// not depend on how quick threads are, as long as they are quick.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -28,6 +28,7 @@ pub(crate) struct Functions {
     callbacks: Option<Callbacks>,
 }
 
+// Note 8: a thread of the run, not of the device.
 /// A thread that calls callbacks, one after another. It is the run's own, so that a callback may wait for another run.
 struct Callbacks {
     queue: mpsc::Sender<Option<HostJob>>,

@@ -12,9 +12,8 @@ use crate::device::function::{Function, check_limits};
 use crate::device::launch::{
     Arguments as LaunchArguments, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, LaunchTarget, aliases,
 };
-use crate::device::pending::caller;
 use crate::device::pending::operation::Bodies;
-use crate::device::pending::uses::Caller;
+use crate::device::pending::{Caller, caller};
 use crate::driver::{Access, DevicePtr, DriverResult, RawLaunch, RawStream, Tag};
 use crate::engine::arguments::Arguments;
 use crate::engine::arguments::handles::{AnyBuffer, Buffer};

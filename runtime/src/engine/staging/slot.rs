@@ -118,6 +118,7 @@ impl Slot {
         // SAFETY: the caller's promise; nothing else writes the slot while it is being filled. The run has drained before it
         // is over, and before the slot is used anew.
         let task = unsafe {
+            // Note 29: the simulated device copies ordinary memory once.
             let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
             self.workers.start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
         };

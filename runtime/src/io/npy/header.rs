@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Read};
 use super::super::Scalar;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
+// Note 32: three keys need no parser of Python.
 /// The longest header that is read, in bytes. Long ones are those of records, which no pipeline reads.
 const LONGEST: usize = 1 << 20;
 /// The digits that NumPy leaves room for in the first dimension.

@@ -17,6 +17,7 @@ use crate::driver::DevicePtr;
 use crate::engine::Enqueue;
 use crate::libraries::{Recent, Workspace, pointer};
 
+// Note 16: two stages on two streams must not share a workspace.
 /// A handle, its descriptors, which each call sets, and its workspace.
 pub(super) struct Handle {
     functions: &'static Functions,

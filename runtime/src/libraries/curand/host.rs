@@ -18,6 +18,7 @@ pub(super) const TURN: u64 = 4 * LANES;
 /// Elements that one task fills.
 const PIECE: usize = 1 << 14;
 
+// Note 19: the bits are those of the GPU.
 /// Ten rounds of Philox4x32.
 fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let high_low = |a: u32, b: u32| {

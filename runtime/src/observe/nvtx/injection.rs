@@ -17,6 +17,7 @@ use libloading::Library;
 
 /// Names the tool's library.
 const VARIABLE: &str =
+    // Note 27: as the headers of NVTX 3 do it.
     if size_of::<usize>() == 4 { "NVTX_INJECTION32_PATH" } else { "NVTX_INJECTION64_PATH" };
 
 /// Functions of each module, the first of which is none: nothing, core, CUDA, OpenCL, CUDA's runtime, core since version 2, and

@@ -13,6 +13,7 @@ use crate::engine::arguments::HostArgument;
 use crate::engine::chunks::costs::is_mapped;
 use crate::engine::targets::timed::observed::way;
 
+// Note 36: a profile times only some chunks where the run would wait for it.
 /// The share of a run's time that is spent on telling the time, where the run waits for the host.
 const SHARE: f64 = 0.01;
 

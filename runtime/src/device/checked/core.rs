@@ -1,46 +1,23 @@
 //! [`StreamCore`]: a driver's stream, and what is known of the operations on it.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::Range;
-use std::panic::Location;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
+use super::Outstanding;
 use super::capture::Capturing;
-use super::operation::Operation;
-use super::progress::{Clock, Progress};
-use super::registry::{self, Registry};
-use super::uses::{Caller, Memory, Refused, Use, Uses};
 use crate::base::error::{DriverError, Error, ErrorKind, Result};
 use crate::base::fork;
 use crate::base::plan::Priority;
 use crate::base::unwind::contain;
 use crate::device::Device;
+use crate::device::pending::callbacks::Message;
+use crate::device::pending::operation::Operation;
+use crate::device::pending::progress::{Clock, Progress};
+use crate::device::pending::uses::{Refused, Use, Used, Uses};
+use crate::device::pending::{Caller, Kind, Registry, Stream, is_callback, raced};
 use crate::driver::{DriverResult, RawStream};
-
-/// What kind of stream it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// It has nothing to do with the null stream.
-    NonBlocking,
-    /// It waits for the null stream, and that for it.
-    Blocking,
-    /// The legacy default stream.
-    Null,
-    /// The default stream of one thread. It is a blocking one.
-    PerThread(ThreadId),
-    /// Another library's. What it has to do with the null stream is not known.
-    Lent,
-}
-
-impl Kind {
-    /// Whether it and the null stream wait for each other.
-    pub(crate) fn is_legacy(self) -> bool {
-        matches!(self, Self::Blocking | Self::Null | Self::PerThread(_))
-    }
-}
 
 /// A stream. It waits for its operations when it is dropped.
 #[derive(Debug)]
@@ -86,16 +63,6 @@ impl State {
     }
 }
 
-/// Memory that an operation uses.
-#[derive(Clone)]
-pub(crate) struct Used {
-    pub(crate) memory: Arc<dyn Memory>,
-    pub(crate) bytes: Range<u64>,
-    pub(crate) write: bool,
-    /// All of it is written, whatever it was before. What is changed in place is not.
-    pub(crate) anew: bool,
-}
-
 impl StreamCore {
     pub(crate) fn new(device: &Device, kind: Kind, priority: Priority) -> Result<Arc<Self>> {
         let driver = device.driver();
@@ -123,13 +90,13 @@ impl StreamCore {
             raw,
             kind,
             level,
-            progress: Progress::of(device, raw, of_a_thread),
+            progress: Progress::of(Box::new(device.clone()), raw, of_a_thread),
             state: Mutex::default(),
             unreported: Mutex::default(),
             callbacks: Arc::default(),
             lent,
         });
-        device.registry().add_stream(&core);
+        device.registry().add_stream(kind, Arc::downgrade(&core) as _);
         core
     }
 
@@ -163,7 +130,7 @@ impl StreamCore {
         self.check_thread()?;
         let driver = self.device.driver();
         // A function of a stream's may not: the stream that it would enqueue on may wait for it.
-        registry::may_wait(&self.device, Some(caller))?;
+        self.device.may_wait(Some(caller))?;
         let registry = self.device.registry();
         // Dropped last: the last handle of a stream waits for it, as does that of memory.
         let all = registry.with_overlaps(memory);
@@ -172,7 +139,7 @@ impl StreamCore {
         let mut state = self.state();
         let mut operation = operation;
         if let Some(capturing) = state.capturing() {
-            let tag = registry.tag(driver, caller, capturing.len() as u64);
+            let tag = registry.callers().tag(driver, caller, capturing.len() as u64);
             // SAFETY: the caller's promise.
             match unsafe { capturing.record(caller, tag, memory, checked, operation) }? {
                 None => return Ok(()),
@@ -188,6 +155,7 @@ impl StreamCore {
         let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
         let State { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
+        // Note 9: what nothing orders is refused; no wait is inserted.
         // All of it before any of it is noted: what is refused is no use.
         for Used { memory, bytes, write, .. } in memory.iter().filter(|_| checked) {
             if let Some(earlier) = memory.uses().conflict(bytes.clone(), *write, (&self.progress, clock)) {
@@ -208,7 +176,7 @@ impl StreamCore {
                 });
             }
         }
-        let tag = registry.tag(driver, caller, number);
+        let tag = registry.callers().tag(driver, caller, number);
         // SAFETY: the caller's promise; the stream is live.
         let outcome = unsafe { operation.enqueue(driver, self.raw, tag) };
         for Used { memory, bytes, write, anew } in memory {
@@ -218,6 +186,7 @@ impl StreamCore {
                 Err(_) => memory.uses().has_refused(bytes, &new),
             }
         }
+        // Note 11: only operations that were enqueued establish order.
         // Not before: the stream has waited now.
         if let (Ok(()), Some(joined)) = (&outcome, joined) {
             *known = joined;
@@ -232,23 +201,21 @@ impl StreamCore {
     }
 
     /// The streams that it waits for without a word.
-    pub(crate) fn legacy_others(&self) -> Vec<Arc<Self>> {
+    pub(crate) fn legacy_others(&self) -> Vec<Arc<dyn Stream>> {
         if !self.kind.is_legacy() {
             return Vec::new();
         }
         let mut others = self.device.registry().legacy_streams();
-        others.retain(|other| (self.kind == Kind::Null) != (other.kind == Kind::Null));
+        others.retain(|other| (self.kind == Kind::Null) != (other.kind() == Kind::Null));
         others
     }
 
     /// What the next operation comes after, if it is enqueued.
-    pub(crate) fn with_legacy(&self, state: &State, others: &[Arc<Self>]) -> Clock {
+    pub(crate) fn with_legacy(&self, state: &State, others: &[Arc<dyn Stream>]) -> Clock {
         let mut clock = state.clock.clone();
         for other in others {
             // Not locked by anybody else, who would have to be the one for streams of this kind.
-            let its = other.state();
-            clock.join(&its.clock);
-            clock.advance(&other.progress, its.enqueued);
+            clock.join(&other.clock());
         }
         clock
     }
@@ -263,7 +230,7 @@ impl StreamCore {
     /// Waits on the host for everything enqueued so far.
     pub(crate) fn synchronize(&self) -> Result<()> {
         self.check_thread()?;
-        registry::may_wait(&self.device, None)?;
+        self.device.may_wait(None)?;
         if self.state().capturing().is_some() {
             return Err(ErrorKind::Capturing { what: "waited for" }.into());
         }
@@ -271,21 +238,17 @@ impl StreamCore {
         self.take_kept().map_or(Ok(()), Err)
     }
 
-    /// What went wrong while somebody else waited.
-    pub(crate) fn take_kept(&self) -> Option<Error> {
-        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
     /// Waits on the host for everything enqueued so far. Nothing is left after an error either, unless it cannot be waited
     /// for at all.
     fn drain(&self, callbacks: bool) -> Result<()> {
-        registry::may_wait(&self.device, None)?;
+        self.device.may_wait(None)?;
         let (clock, enqueued, issued) = {
             let state = self.state();
             (self.now(&state), state.enqueued, self.callbacks.issued())
         };
         let waiting = self.progress.stream();
         let since = self.progress.completed();
+        // Note 4: a device that fails is waited for twice.
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let is_over = match &outcome {
             Ok(()) => {
@@ -307,7 +270,7 @@ impl StreamCore {
         if is_over && outcome.is_err() {
             ask(self.device.registry(), &clock);
         }
-        if is_over && callbacks && !registry::is_callback() {
+        if is_over && callbacks && !is_callback() {
             self.callbacks.wait(issued);
         }
         outcome
@@ -332,17 +295,6 @@ impl StreamCore {
         }
     }
 
-    /// Waits for the first `number` operations; `false` if it cannot be waited for.
-    pub(crate) fn wait_for(&self, number: u64) -> bool {
-        if self.progress.has_reached(number) {
-            return true;
-        }
-        if let Err(error) = self.drain(false) {
-            self.keep(error);
-        }
-        self.progress.has_reached(number)
-    }
-
     /// An error that the stream's next synchronisation reports.
     pub(crate) fn keep(&self, error: Error) {
         self.unreported.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -351,7 +303,7 @@ impl StreamCore {
     /// Whether everything enqueued so far is complete.
     pub(crate) fn query(&self) -> Result<bool> {
         self.check_thread()?;
-        registry::may_wait(&self.device, None)?;
+        self.device.may_wait(None)?;
         let clock = {
             let mut state = self.state();
             if state.capturing().is_some() {
@@ -383,7 +335,7 @@ impl StreamCore {
     /// Notes that what others have enqueued here so far uses this memory, also where that is an error: it is under way.
     pub(crate) fn note_others(self: &Arc<Self>, caller: Caller, used: &Used, checked: bool) -> Result<()> {
         self.check_thread()?;
-        registry::may_wait(&self.device, None)?;
+        self.device.may_wait(None)?;
         // Dropped last: the last handle of a stream waits for it, as does that of memory.
         let all = self.device.registry().with_overlaps(std::slice::from_ref(used));
         let all = all.as_deref().unwrap_or(std::slice::from_ref(used));
@@ -426,13 +378,49 @@ impl StreamCore {
 
     /// A use by one of its operations, which reads.
     fn use_of(self: &Arc<Self>, number: u64, caller: Caller) -> Use {
-        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self));
+        let (progress, stream) = (Arc::clone(&self.progress), Arc::downgrade(self) as _);
         Use { progress, number, stream, caller, write: false, refused: false }
     }
 
     /// A driver's error, of the operation that is known to be at fault.
     pub(crate) fn explain(&self, error: DriverError, caller: Option<Caller>) -> Error {
-        registry::explain(self.device.registry(), error, caller)
+        self.device.registry().callers().explain(error, caller)
+    }
+}
+
+impl Stream for StreamCore {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
+    fn enqueued(&self) -> u64 {
+        self.state().enqueued
+    }
+
+    fn clock(&self) -> Clock {
+        self.now(&self.state())
+    }
+
+    fn wait_for(&self, number: u64) -> bool {
+        if self.progress.has_reached(number) {
+            return true;
+        }
+        if let Err(error) = self.drain(false) {
+            self.keep(error);
+        }
+        self.progress.has_reached(number)
+    }
+
+    fn take_kept(&self) -> Option<Error> {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 }
 
@@ -445,7 +433,7 @@ impl Drop for StreamCore {
         let driver = self.device.driver();
         self.device.registry().remove_stream(self);
         if let Some(error) = self.take_kept() {
-            self.device.registry().not_told(error);
+            self.device.registry().callers().not_told(error);
         }
         let (clock, enqueued) = {
             let state = self.state();
@@ -468,7 +456,7 @@ impl Drop for StreamCore {
             let since = progress.completed();
             // SAFETY: the stream is live.
             let wait = || unsafe { last.wait(driver) };
-            let first = wait().map_err(|error| registry::explain(device.registry(), error, None));
+            let first = wait().map_err(|error| device.registry().callers().explain(error, None));
             let is_over = match &first {
                 Ok(()) => {
                     clock.is_over();
@@ -476,7 +464,7 @@ impl Drop for StreamCore {
                 }
                 Err(error) => {
                     progress.fail(since + 1..=enqueued, error);
-                    device.registry().not_told(error.clone());
+                    device.registry().callers().not_told(error.clone());
                     let is_over = wait().is_ok();
                     if is_over {
                         progress.reached(enqueued);
@@ -498,12 +486,14 @@ impl Drop for StreamCore {
         if driver.may_wait().is_ok() {
             return end(&self.device);
         }
-        // Inside of a function of a stream's: elsewhere, or else it stays.
+        // Inside of a function of a stream's: elsewhere. Nothing is locked here, since whoever has the lock may wait for the function.
         let device = self.device.clone();
-        let mut stream = self.progress.stream();
-        if self.device.registry().call_back(Box::new(move || end(&device))).is_err() {
-            // What has kept another library's stream is gone.
-            *stream = None;
+        let end = move || end(&device);
+        match self.device.registry().callbacks() {
+            // The thread ends when the last sender is dropped.
+            Ok(queue) => drop(queue.send(Message::Do(Box::new(end)))),
+            // There is none, so the stream stays, and with it what keeps another library's.
+            Err(_) => std::mem::forget(end),
         }
     }
 }
@@ -512,7 +502,7 @@ impl Drop for StreamCore {
 /// have caused this one. Data that a stream without a failure has written are valid.
 fn ask(registry: &Registry, clock: &Clock) {
     for stream in registry.streams() {
-        if let Some(number) = clock.reached_of(&stream.progress) {
+        if let Some(number) = clock.reached_of(stream.progress()) {
             // The stream keeps its failure.
             stream.wait_for(number);
         }
@@ -521,64 +511,4 @@ fn ask(registry: &Registry, clock: &Clock) {
 
 fn race(earlier: &Use, later: (Caller, bool)) -> Error {
     raced((earlier.caller, earlier.write), later)
-}
-
-/// What nothing orders.
-pub(crate) fn raced(earlier: (Caller, bool), later: (Caller, bool)) -> Error {
-    let [earlier_touch, later_touch] =
-        [earlier, later].map(|(caller, writes)| Box::new(caller.touch(writes)));
-    Error::new(ErrorKind::Race { earlier: earlier_touch, later: later_touch }).at(later.0.place())
-}
-
-/// Where the user's call is.
-#[track_caller]
-pub(crate) fn caller(what: &'static str) -> Caller {
-    Caller { what, at: Location::caller() }
-}
-
-/// Callbacks that a stream was given and that have not returned.
-#[derive(Debug, Default)]
-pub(crate) struct Outstanding {
-    callbacks: Mutex<Callbacks>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Callbacks {
-    /// So far.
-    issued: u64,
-    /// The numbers of those that have not returned, and may still be called.
-    left: BTreeSet<u64>,
-}
-
-impl Outstanding {
-    fn locked(&self) -> MutexGuard<'_, Callbacks> {
-        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The number of a new one.
-    pub(crate) fn issue(&self) -> u64 {
-        let mut callbacks = self.locked();
-        callbacks.issued += 1;
-        let number = callbacks.issued;
-        callbacks.left.insert(number);
-        number
-    }
-
-    fn issued(&self) -> u64 {
-        self.locked().issued
-    }
-
-    /// It has returned, or will not be called.
-    pub(crate) fn is_over(&self, number: u64) {
-        self.locked().left.remove(&number);
-        self.changed.notify_all();
-    }
-
-    /// Waits for the first so many.
-    fn wait(&self, issued: u64) {
-        let is_left =
-            |callbacks: &mut Callbacks| callbacks.left.first().is_some_and(|first| *first <= issued);
-        drop(self.changed.wait_while(self.locked(), is_left).unwrap_or_else(PoisonError::into_inner));
-    }
 }

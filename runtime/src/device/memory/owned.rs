@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::fmt;
 
-use crate::base::fork;
 use crate::base::unwind::contain;
 use crate::device::Device;
-use crate::driver::{DevicePtr, Driver, DriverResult};
+use crate::device::release::release;
+use crate::driver::{DevicePtr, DriverResult};
 
 /// Device memory that is freed when it is dropped, or given back to whoever has lent it. Forget it to leave it to the device.
 pub(crate) struct DeviceMemory {
@@ -46,6 +46,7 @@ impl Drop for DeviceMemory {
             // Elsewhere too, if this thread may not wait: it may be another library's memory, which is freed.
             let memory = ptr.range(self.bytes.max(1));
             return release(&self.device, move |driver| {
+                // Note 12: graphs with copies of freed memory are built anew.
                 // A graph that has it is not launched again, though the next allocation be at this address.
                 driver.note_gone(memory);
                 contain(|| drop(keep));
@@ -58,21 +59,6 @@ impl Drop for DeviceMemory {
             let _ = unsafe { driver.free(ptr) };
         });
     }
-}
-
-/// Gives memory back. Where a function of a stream runs, another thread does so, since freeing would wait for
-/// the stream, which waits for the function. In a forked process the memory is not given back.
-pub(crate) fn release(device: &Device, free: impl FnOnce(&dyn Driver) + Send + 'static) {
-    if fork::is_child() {
-        // The memory belongs to the other process, which still uses it.
-        return std::mem::forget(free);
-    }
-    if device.driver().may_wait().is_ok() {
-        return free(device.driver());
-    }
-    let its = device.clone();
-    // Where no thread can be started, it is leaked.
-    let _ = device.registry().call_back(Box::new(move || free(its.driver())));
 }
 
 impl fmt::Debug for DeviceMemory {

@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{DeviceBuf, DeviceCore, Direction};
+use super::slice::{DeviceSlice, DeviceSliceMut};
 use crate::base::error::{ErrorKind, Result};
-use crate::base::fork;
-use crate::device::launch::{DeviceSlice, DeviceSliceMut};
-use crate::device::part::part;
-use crate::device::pending::{Held, caller};
-use crate::driver::DevicePtr;
+use crate::device::memory::{DeviceBuf, DeviceCore, Direction};
+use crate::device::pending::caller;
+use crate::device::range::part;
 
 impl<T: Pod> DeviceBuf<T> {
     /// A part of it to read, as a range of elements. Runs, [streams](crate::streams) and launches by hand
@@ -135,52 +133,4 @@ impl<T: Pod> DeviceSliceMut<'_, T> {
 /// The allocation that a part belongs to.
 pub(crate) fn owner(owner: Option<&Arc<DeviceCore>>) -> Result<&Arc<DeviceCore>> {
     owner.ok_or_else(|| ErrorKind::OfARun.into())
-}
-
-impl DeviceCore {
-    /// Copies elements of it from or to the CPU's memory, and waits.
-    ///
-    /// # Errors
-    /// There are not as many on both sides; as [`DeviceBuf::to_vec`].
-    ///
-    /// # Safety
-    /// `len` of its elements begin at `address`. `data` points to as many elements as it says, which are
-    /// valid for reads. On the way out they are valid for writes, and nothing else accesses them.
-    pub(super) unsafe fn copy<T: Pod>(
-        self: &Arc<Self>,
-        address: u64,
-        len: usize,
-        (data, elements): (*mut T, usize),
-        direction: Direction,
-    ) -> Result<()> {
-        if fork::is_child() {
-            return Err(ErrorKind::Forked.into());
-        }
-        // A graph that is launched meanwhile is refused.
-        let _held = Held::new(Arc::clone(self) as _);
-        if self.is_poisoned() || !self.settled(direction == Direction::In) {
-            return Err(ErrorKind::Poisoned { host: "DeviceBuf" }.into());
-        }
-        if elements != len {
-            return Err(ErrorKind::DeviceBufLength { len, slice: elements }.into());
-        }
-        let bytes = len * size_of::<T>();
-        let addresses = DevicePtr(address).range(bytes);
-        if direction == Direction::Out {
-            self.failure(&addresses).map_or(Ok(()), Err)?;
-        }
-        if bytes == 0 {
-            return Ok(());
-        }
-        self.transfer(|transfer| {
-            // SAFETY: the memory has `bytes`, as does `data`, which is valid for what is done with it, says
-            // the caller; `T: Pod` accepts whatever it gets. The memory is kept if the stream cannot be
-            // waited for.
-            unsafe { transfer.staged(DevicePtr(address), data.cast(), bytes, direction) }
-        })?;
-        if direction == Direction::In {
-            self.is_written_anew(&addresses);
-        }
-        Ok(())
-    }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::core::{Used, raced};
-use super::operation::{Bodies, Operation};
-use super::uses::Caller;
 use crate::base::error::{ErrorKind, Result, counted};
 use crate::base::kernel::Grid;
+use crate::device::pending::operation::{Bodies, Operation};
+use crate::device::pending::uses::Used;
+use crate::device::pending::{Caller, raced};
 use crate::driver::Tag;
 use crate::driver::recording::{Recording, Work};
 

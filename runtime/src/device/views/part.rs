@@ -1,32 +1,10 @@
 //! Parts of buffers, and of device slices, which routines hand on to other routines.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
-use crate::base::error::ErrorKind;
-use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use super::slice::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+use crate::device::range::part;
 use crate::driver::DevicePtr;
-
-/// Where a range of `len` elements begins, and how many it has.
-///
-/// # Errors
-/// [`ErrorKind::Range`]: they are not all there.
-pub(crate) fn part(len: usize, range: impl RangeBounds<usize>) -> Result<(usize, usize), ErrorKind> {
-    // A bound beyond what a number can say is beyond `len`, too.
-    let start = match range.start_bound() {
-        Bound::Included(&start) => start,
-        Bound::Excluded(&before) => before.saturating_add(1),
-        Bound::Unbounded => 0,
-    };
-    let end = match range.end_bound() {
-        Bound::Included(&last) => last.saturating_add(1),
-        Bound::Excluded(&end) => end,
-        Bound::Unbounded => len,
-    };
-    match end.checked_sub(start) {
-        Some(elements) if end <= len => Ok((start, elements)),
-        _ => Err(ErrorKind::Range { start, end, len }),
-    }
-}
 
 /// Likewise of `len` elements at `address`; `None` if they are not all there.
 fn part_at<T>(address: u64, len: usize, range: impl RangeBounds<usize>) -> Option<(DevicePtr, usize)> {
@@ -145,6 +123,8 @@ parts_to_write!(DeviceSliceMut, DeviceSliceOut);
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Bound;
+
     use super::*;
 
     #[test]

@@ -1,0 +1,63 @@
+//! What a launch does on the simulated device: a host body, for each position.
+
+use crate::base::kernel::{Grid, Thread};
+use crate::driver::HostBody;
+
+/// What a host body takes first: a [`Thread`] (called once a thread) or a [`Grid`] (called once a launch).
+#[diagnostic::on_unimplemented(
+    message = "a host body cannot take `{Self}` first",
+    label = "expected `Thread` or `Grid`"
+)]
+pub trait Position: sealed::Sealed + Sized {
+    #[doc(hidden)]
+    fn for_each(grid: Grid, body: impl FnMut(Self));
+}
+
+// Note 1: one thread after another, since each call gets the same `&mut` slices.
+impl Position for Thread {
+    #[inline]
+    fn for_each(Grid { grid_dim, block_dim, .. }: Grid, mut body: impl FnMut(Self)) {
+        for z in 0..grid_dim[2] {
+            for y in 0..grid_dim[1] {
+                for x in 0..grid_dim[0] {
+                    for thread_z in 0..block_dim[2] {
+                        for thread_y in 0..block_dim[1] {
+                            for thread_x in 0..block_dim[0] {
+                                let index = [thread_x, thread_y, thread_z];
+                                body(Self { index, block: [x, y, z], block_dim, grid_dim });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Position for Grid {
+    #[inline]
+    fn for_each(grid: Grid, mut body: impl FnMut(Self)) {
+        body(grid);
+    }
+}
+
+/// Calls a host body for every position of the launch.
+#[doc(hidden)]
+#[inline]
+pub fn for_each<P: Position>(grid: Grid, body: impl FnMut(P)) {
+    P::for_each(grid, body);
+}
+
+/// Boxes what a launch does on the simulated device.
+#[doc(hidden)]
+pub fn host_body(body: impl FnOnce() + Send + 'static) -> HostBody {
+    Box::new(body)
+}
+
+mod sealed {
+    use super::{Grid, Thread};
+
+    pub trait Sealed {}
+    impl Sealed for Thread {}
+    impl Sealed for Grid {}
+}

@@ -1,0 +1,10 @@
+//! Parts of device memory, as launches and routines take them.
+
+mod buffer;
+mod part;
+mod slice;
+mod view;
+
+pub(crate) use buffer::owner;
+pub use slice::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
+pub use view::{View, ViewMut};
