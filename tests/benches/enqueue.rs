@@ -73,10 +73,13 @@ fn measure() -> Result<()> {
 
     // Another parameter each time, so that the graphs are recorded and not launched again as they are.
     let (mut graph, mut a) = (Streams::options(&device).graph().build()?, 0.0);
-    println!("graph {:.1}", per_chunk(|| {
-        a += 1.0;
-        graph.run(a, &x, &mut y)
-    })?);
+    println!(
+        "graph {:.1}",
+        per_chunk(|| {
+            a += 1.0;
+            graph.run(a, &x, &mut y)
+        })?
+    );
 
     let mut ordinary = numbers.clone();
     println!("staged {:.1}", per_chunk(|| streams.run(3.0, &numbers, &mut ordinary))?);
