@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::fs;
 
 use tempfile::TempDir;
+use thalweg::DeviceModel;
 use thalweg::prelude::*;
 
 thread_local! {
@@ -22,7 +23,7 @@ pub fn calibration(bytes: &[u8]) {
         folder.path().join("spec")
     });
     fs::write(&path, bytes).expect("the file can be written");
-    let spec = match Spec::load(&path) {
+    let spec = match DeviceModel::load(&path) {
         Ok(spec) => spec,
         Err(error) => {
             assert!(!error.to_string().is_empty());
@@ -32,7 +33,7 @@ pub fn calibration(bytes: &[u8]) {
     assert!(bytes.len() <= 1 << 16 && std::str::from_utf8(bytes).is_ok(), "it is no calibration");
     spec.save(&path).expect("what was loaded can be saved");
     let saved = fs::read(&path).expect("it is there");
-    let again = Spec::load(&path).expect("what was saved is loaded");
+    let again = DeviceModel::load(&path).expect("what was saved is loaded");
     assert_eq!(again, spec);
     again.save(&path).expect("it is saved again");
     assert_eq!(fs::read(&path).expect("it is there"), saved, "the same spec is saved as another text");

@@ -21,7 +21,7 @@ const LARGEST: usize = 4;
 const LARGER: &[(&str, usize)] = &[("backends/cuda", 5), ("backends/sim", 14)];
 
 /// Floors whose rooms need each other, and how many rooms are in the largest circle. This list is to become empty too.
-const ROOMS: &[(&str, usize)] = &[("driver", 2), ("engine", 29)];
+const ROOMS: &[(&str, usize)] = &[("driver", 2)];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
