@@ -12,7 +12,7 @@ use crate::base::error::{Error, ErrorKind, Place, Result, SEES_NEIGHBOURS};
 use crate::base::plan::{OperationKind, OperationPlan, Plan};
 use crate::engine::arguments::HostMemory;
 use crate::exchange::{AnySink, AnySource, Feed};
-use crate::exchange::{Attached, Bell, Link, Trouble};
+use crate::exchange::{Attached, SlotExchange, Trouble, Wakeup};
 
 /// What a run with sources and sinks knows of them.
 #[derive(Clone, Copy)]
@@ -116,7 +116,7 @@ impl<'a> Call<'_, 'a> {
             let is_sink = feed.is_sink();
             let mut thread = |work| {
                 threads.push((ends.len(), work));
-                Reached::Thread(Link::new(Arc::<Bell>::default()))
+                Reached::Thread(SlotExchange::new(Arc::<Wakeup>::default()))
             };
             let link = match feed {
                 Feed::Source(source) => thread(Work::Read(source)),

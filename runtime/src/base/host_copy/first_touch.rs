@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::workers::CORES;
+use super::CORES;
 
 /// What one thread writes at a time. That finds memory for the pages, too, which takes longer than writing them.
 pub(crate) const PIECE: usize = 1 << 20;
