@@ -56,6 +56,13 @@ impl SlotExchange {
         matches!(locked(&self.state).outcome, Some(Outcome::Well))
     }
 
+    /// Says something to a run that may just begin: it is attached under the same lock. So either it is attached before that, and is
+    /// told, or it sees it.
+    fn say<R>(&self, what: impl FnOnce() -> R) -> R {
+        let _state = locked(&self.state);
+        what()
+    }
+
     /// The chunk in the hand goes through as it is: whole items.
     fn send(&self, hand: &mut Hand, is_last: bool) {
         let Some(run) = self.run.get() else { return };
@@ -111,7 +118,7 @@ impl SlotExchange {
             self.send(&mut hand, true);
         } else {
             hand.job = None;
-            self.end.store(self.done(), Ordering::Release);
+            self.say(|| self.end.store(self.done(), Ordering::Release));
             self.changed();
         }
     }
@@ -150,7 +157,7 @@ impl SlotExchange {
                 return Moved::Over;
             }
             let wanted = self.done() + 1;
-            if self.wanted.swap(wanted, Ordering::AcqRel) != wanted {
+            if self.say(|| self.wanted.swap(wanted, Ordering::AcqRel)) != wanted {
                 self.changed();
             }
             return Moved::None;

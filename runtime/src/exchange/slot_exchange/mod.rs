@@ -179,6 +179,8 @@ impl SlotExchange {
         (host, per_item): (&'static str, usize),
         is_endless: bool,
     ) {
+        // Under the lock: what a caller says without one that it finds here, the run sees.
+        let _state = locked(&self.state);
         let _ = self.run.set(Run { wakeup: Arc::clone(wakeup), host, per_item, is_endless });
     }
 

@@ -199,3 +199,32 @@ fn the_end_of_a_run_wakes_everybody() {
         run.end(false);
     });
 }
+
+/// What a caller has done before a run begins, the run sees: nothing tells it of that later.
+#[test]
+fn a_run_sees_an_end_before_it() {
+    check(2, || {
+        let (run, slot) = (Run::before(), Slot::new([0; 2]));
+        let exchange = run.exchange.clone();
+        thread::spawn(move || exchange.end());
+        run.begin();
+        assert!(run.give(0, &slot, false));
+        run.wait_until(|exchange| exchange.has_filled(0));
+        assert_eq!(run.items(0), 0);
+        run.end(true);
+    });
+}
+
+/// The same of a caller that waits for a result already.
+#[test]
+fn a_run_sees_who_waited_before_it() {
+    check(2, || {
+        let run = Run::before();
+        let exchange = run.exchange.clone();
+        let puller = thread::spawn(move || pull(&exchange, 1));
+        run.begin();
+        run.wait_until(SlotExchange::is_wanted);
+        run.end(true);
+        assert_eq!(puller.join().expect("no panic"), []);
+    });
+}
