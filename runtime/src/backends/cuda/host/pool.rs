@@ -55,12 +55,12 @@ impl Pool {
     /// The system gives none.
     pub(super) fn start(self: &Arc<Self>) -> io::Result<()> {
         let mut state = self.state();
-        if state.threads > 0 {
-            return Ok(());
+        if state.threads == 0 {
+            // Under the lock: else another thread could be told of one that the system does not give.
+            self.spawn()?;
+            state.threads = 1;
         }
-        state.threads = 1;
-        drop(state);
-        self.spawn()
+        Ok(())
     }
 
     /// Has a job run. It is dropped if the pool is closed.
@@ -98,14 +98,10 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread that is counted already.
+    /// Starts a thread, which the caller counts.
     fn spawn(self: &Arc<Self>) -> io::Result<()> {
         let pool = Arc::clone(self);
-        let started = Builder::new().name("thalweg-host".to_owned()).spawn(move || pool.work());
-        if started.is_err() {
-            self.state().threads -= 1;
-        }
-        started.map(drop)
+        Builder::new().name("thalweg-host".to_owned()).spawn(move || pool.work()).map(drop)
     }
 
     fn work(self: Arc<Self>) {
@@ -118,9 +114,9 @@ impl Pool {
                     state.threads += 1;
                 }
                 drop(state);
-                if alone {
-                    // Where there is no further thread, what comes next has to wait for this job.
-                    let _ = self.spawn();
+                if alone && self.spawn().is_err() {
+                    // What comes next has to wait for this job.
+                    self.state().threads -= 1;
                 }
                 contain(job);
                 state = self.state();

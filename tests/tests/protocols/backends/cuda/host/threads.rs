@@ -93,3 +93,15 @@ fn a_pool_is_started_by_several() {
         pool.close();
     });
 }
+
+/// Where the system gives no thread, nobody is told that there is one.
+#[test]
+fn a_start_that_fails_is_nobodys_thread() {
+    check(2, || {
+        give_threads(0);
+        let pool = Pool::with_idle(Duration::ZERO);
+        let started = Arc::clone(&pool);
+        let other = thread::spawn(move || started.start().is_ok());
+        assert_eq!((pool.start().is_ok(), other.join().expect("no panic")), (false, false));
+    });
+}
