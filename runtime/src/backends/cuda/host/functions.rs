@@ -69,8 +69,11 @@ impl HostFunctions {
     /// # Safety
     /// The stream is live, and its context is current.
     pub(crate) unsafe fn signal(&self, api: &Api, stream: RawStream, signal: HostJob) -> DriverResult<()> {
+        let mut unused = None;
         // SAFETY: the caller's promise.
-        unsafe { self.enqueue(api, stream, signal) }.map(drop)
+        let enqueued = unsafe { self.enqueue(api, stream, signal, &mut unused) };
+        contain(|| drop(unused));
+        enqueued.map(drop)
     }
 
     /// Has the stream run `job` on a thread of ours, and wait for it.
@@ -78,6 +81,25 @@ impl HostFunctions {
     /// # Safety
     /// The stream is live, and its context is current.
     pub(crate) unsafe fn run(&self, api: &Api, stream: RawStream, job: HostJob) -> DriverResult<()> {
+        let mut unused = None;
+        // SAFETY: the caller's promise.
+        let outcome = unsafe { self.enqueue_job(api, stream, job, &mut unused) };
+        // Not under the lane's lock: what it has captured is the user's, and may use the stream.
+        contain(|| drop(unused));
+        outcome
+    }
+
+    /// `unused` is the work if the stream does not get it.
+    ///
+    /// # Safety
+    /// The stream is live, and its context is current.
+    unsafe fn enqueue_job(
+        &self,
+        api: &Api,
+        stream: RawStream,
+        job: HostJob,
+        unused: &mut Option<HostJob>,
+    ) -> DriverResult<()> {
         self.pool.start().map_err(no_thread)?;
         // The handle of a thread's own stream is that of every thread's.
         let has_word = stream.0 != PER_THREAD_STREAM && api.has_wait_value();
@@ -100,14 +122,14 @@ impl HostFunctions {
         });
         let pool = Arc::clone(&self.pool);
         // SAFETY: the caller's promise.
-        let ticket = unsafe { self.enqueue(api, stream, Box::new(move || pool.push(work))) }?;
+        let ticket = unsafe { self.enqueue(api, stream, Box::new(move || pool.push(work)), unused) }?;
 
         // SAFETY: the caller's promise.
-        let waiting = unsafe { self.make_wait(api, stream, target, &done) };
+        let waiting = unsafe { self.make_wait(api, stream, target, &done, unused) };
         if waiting.is_err() {
             if let Some(work) = ticket.take() {
                 // The stream has not got there: the job is as if it had never been.
-                contain(|| drop(work));
+                *unused = Some(work);
                 return waiting;
             }
             let mut stray = locked(&self.stray);
@@ -120,16 +142,24 @@ impl HostFunctions {
         waiting
     }
 
+    /// `unused` is the work if the stream does not get it.
+    ///
     /// # Safety
     /// The stream is live, and its context is current.
-    unsafe fn enqueue(&self, api: &Api, stream: RawStream, work: HostJob) -> DriverResult<Ticket> {
+    unsafe fn enqueue(
+        &self,
+        api: &Api,
+        stream: RawStream,
+        work: HostJob,
+        unused: &mut Option<HostJob>,
+    ) -> DriverResult<Ticket> {
         let ticket = self.owner.expect(work);
         // SAFETY: the caller's promise; the function takes any argument, and never unwinds.
         let enqueued = unsafe {
             api.cuLaunchHostFunc(stream_handle(stream), Some(callbacks::called), ticket.argument())
         };
         if enqueued.is_err() {
-            contain(|| drop(ticket.take()));
+            *unused = ticket.take();
         }
         enqueued.map(|()| ticket)
     }
@@ -144,6 +174,7 @@ impl HostFunctions {
         stream: RawStream,
         target: Option<(Word, u32)>,
         done: &Arc<Done>,
+        unused: &mut Option<HostJob>,
     ) -> DriverResult<()> {
         if let Some((word, value)) = target {
             // SAFETY: the caller's promise; the word stays until the device is dropped.
@@ -156,7 +187,7 @@ impl HostFunctions {
         }
         let done = Arc::clone(done);
         // SAFETY: the caller's promise.
-        unsafe { self.enqueue(api, stream, Box::new(move || done.wait())) }.map(drop)
+        unsafe { self.enqueue(api, stream, Box::new(move || done.wait()), unused) }.map(drop)
     }
 
     fn lane(&self, api: &Api, stream: RawStream) -> DriverResult<Arc<Lane>> {

@@ -129,3 +129,30 @@ fn closing_lets_every_stream_go_on() {
         device.gone.wait_for(1);
     });
 }
+
+/// Gives its stream another job when it is dropped.
+struct Again(Arc<Device>);
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        assert!(self.0.run(0, 2).0.is_err());
+    }
+}
+
+/// What a job that cannot be enqueued has captured is dropped under no lock: it may use the stream.
+#[test]
+fn a_job_that_is_dropped_may_use_its_stream() {
+    check(2, || {
+        give_threads(1);
+        let device = Device::new(1);
+        device.api.wait_fails.set(OTHER);
+        let again = Again(Arc::clone(&device));
+        // SAFETY: the stream is destroyed below.
+        let outcome = unsafe { device.host.run(&device.api, RawStream(0), Box::new(move || drop(again))) };
+        assert!(outcome.is_err());
+        device.synchronize(0);
+        device.gone.wait_for(1);
+        device.destroy(0);
+        device.host.close(Some(&device.api));
+    });
+}
