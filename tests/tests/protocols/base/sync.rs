@@ -16,6 +16,8 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsiz
 std::thread_local! {
     /// So many waits with a time limit end by that.
     static TIMEOUTS: Cell<usize> = const { Cell::new(0) };
+    /// Whether a wait with a time limit that is notified comes to its limit in the same moment.
+    static LATE: Cell<bool> = const { Cell::new(false) };
     /// So many threads are there before the system gives no more.
     static THREADS: Cell<usize> = const { Cell::new(usize::MAX) };
 }
@@ -23,12 +25,18 @@ std::thread_local! {
 /// Each execution begins like this: the clock stands still, and there are threads.
 pub(crate) fn reset() {
     TIMEOUTS.set(0);
+    LATE.set(false);
     THREADS.set(usize::MAX);
 }
 
 /// The next so many waits with a time limit end by that.
 pub(crate) fn expire(timeouts: usize) {
     TIMEOUTS.set(timeouts);
+}
+
+/// Waits with a time limit that are notified come to their limit in the same moment.
+pub(crate) fn be_late() {
+    LATE.set(true);
 }
 
 /// The system gives so many threads more.
@@ -114,8 +122,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// As `wait`, unless the time limit comes first. One whose time is over takes no notification from others, as with the standard
-    /// library's, which is a futex.
+    /// As `wait`, unless the time limit comes first: then it takes no notification from others, or it is late and takes one.
     pub(crate) fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -123,7 +130,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         if !TIMEOUTS.with(take) {
             let guard = self.wait(guard).unwrap_or_else(PoisonError::into_inner);
-            return Ok((guard, WaitTimeoutResult(false)));
+            return Ok((guard, WaitTimeoutResult(LATE.get())));
         }
         let lock = guard.lock;
         drop(guard);

@@ -37,9 +37,20 @@ impl Device {
 
     /// Has a stream run a job, and then a kernel that reads what the job has computed.
     fn run(&self, stream: u64, value: u32) -> (DriverResult<()>, Arc<Computed>) {
+        self.run_after(stream, value, || {})
+    }
+
+    /// The same with a job that does something else before.
+    fn run_after(
+        &self,
+        stream: u64,
+        value: u32,
+        before: impl FnOnce() + Send + 'static,
+    ) -> (DriverResult<()>, Arc<Computed>) {
         let computed = Arc::<Computed>::default();
         let (job, kernel, gone) = (Arc::clone(&computed), Arc::clone(&computed), Counted::by(&self.gone));
         let work = Box::new(move || {
+            before();
             job.set(value);
             drop(gone);
         });
@@ -105,11 +116,16 @@ fn a_job_that_its_stream_does_not_wait_for_is_waited_for_or_dropped() {
 fn a_word_with_a_job_outstanding_serves_nobody_else() {
     check(0, || {
         give_threads(1);
-        let device = Device::new(2);
-        for (stream, value) in [(0, 1), (1, 2)] {
-            assert!(device.run(stream, value).0.is_ok());
-            device.destroy(stream);
-        }
+        let (device, ready) = (Device::new(2), Arc::<Gate>::default());
+        let waited = Arc::clone(&ready);
+        assert!(device.run(0, 1).0.is_ok());
+        device.destroy(0);
+        assert!(device.run_after(1, 2, move || waited.wait_for(1)).0.is_ok());
+        device.destroy(1);
+        // The first job is done, and its stream goes on. So does the other one, if it waits for the same word.
+        device.gone.wait_for(1);
+        thread::yield_now();
+        ready.count();
         device.gone.wait_for(2);
         device.host.close(Some(&device.api));
     });

@@ -7,7 +7,7 @@ use loom::thread;
 
 use super::gate::{Counted, Gate};
 use super::pool::Pool;
-use crate::base::sync::{expire, give_threads};
+use crate::base::sync::{be_late, expire, give_threads};
 use crate::check;
 
 /// A job that tells when it is gone, run or not.
@@ -37,20 +37,37 @@ fn a_job_may_wait_for_one_after_it() {
     });
 }
 
-/// Threads that have waited long enough end, or do not, while a job comes.
+/// Threads that have waited long enough end, or do not: one is there for a job that another one waits for.
 #[test]
 fn a_thread_stays_for_the_next_job() {
     for timeouts in 0..3 {
-        check(2, move || {
-            let (pool, gone) = started();
+        check(1, move || {
+            let ((pool, gone), ready) = (started(), Arc::<Gate>::default());
             expire(timeouts);
             pool.push(job(&gone, || {}));
             gone.wait_for(1);
-            pool.push(job(&gone, || {}));
-            gone.wait_for(2);
+            let waited = Arc::clone(&ready);
+            pool.push(job(&gone, move || waited.wait_for(1)));
+            pool.push(job(&gone, move || ready.count()));
+            gone.wait_for(3);
             pool.close();
         });
     }
+}
+
+/// A thread whose time is over in the moment in which it is notified does the job.
+#[test]
+fn a_thread_that_is_late_does_its_job() {
+    check(1, || {
+        let (pool, gone) = started();
+        be_late();
+        for done in 0..3 {
+            gone.wait_for(done);
+            pool.push(job(&gone, || {}));
+        }
+        gone.wait_for(3);
+        pool.close();
+    });
 }
 
 /// What is pushed while another thread closes the pool is run or dropped, and every thread ends.
