@@ -16,10 +16,16 @@ mod exchange;
 /// Runs a model in every order with at most so many preemptions: a thread goes on until it blocks, ends or yields, except that
 /// often.
 fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    check_some(preemptions, usize::MAX, model);
+}
+
+/// The same for a model with too many orders: as many of them as this.
+fn check_some(preemptions: usize, executions: usize, model: impl Fn() + Sync + Send + 'static) {
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let (counted, start) = (std::sync::Arc::clone(&runs), std::time::Instant::now());
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
+    builder.max_permutations = Some(executions);
     builder.check(move || {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         base::sync::reset();

@@ -42,12 +42,16 @@ fn a_job_may_wait_for_one_after_it() {
 fn a_thread_stays_for_the_next_job() {
     for timeouts in 0..3 {
         check(1, move || {
-            let ((pool, gone), ready) = (started(), Arc::<Gate>::default());
+            let ((pool, gone), ready, begun) = (started(), Arc::<Gate>::default(), Arc::<Gate>::default());
             expire(timeouts);
             pool.push(job(&gone, || {}));
             gone.wait_for(1);
-            let waited = Arc::clone(&ready);
-            pool.push(job(&gone, move || waited.wait_for(1)));
+            let (waited, has_begun) = (Arc::clone(&ready), Arc::clone(&begun));
+            pool.push(job(&gone, move || {
+                has_begun.count();
+                waited.wait_for(1);
+            }));
+            begun.wait_for(1);
             pool.push(job(&gone, move || ready.count()));
             gone.wait_for(3);
             pool.close();
