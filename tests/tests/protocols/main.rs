@@ -26,6 +26,8 @@ fn check_some(preemptions: usize, executions: usize, model: impl Fn() + Sync + S
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_permutations = Some(executions);
+    // The limit is looked at this often.
+    builder.checkpoint_interval = 1000;
     builder.check(move || {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         base::sync::reset();
