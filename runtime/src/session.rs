@@ -30,7 +30,7 @@ use bytemuck::Pod;
 pub use crate::exchange::{Pulled, Puller, Pushed, Pusher, input, output};
 
 use crate::base::error::Result;
-use crate::exchange::{Bell, input_with, output_with, sleep};
+use crate::exchange::{Wakeup, input_with, output_with, sleep};
 use crate::job;
 
 // Note 34: a session copies, and never hands out a slot.
@@ -85,7 +85,7 @@ pub struct Session<X: Pod, Z: Pod, T> {
     puller: Puller<Z>,
     pusher: Pusher<X>,
     job: job::Job<T>,
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
     /// Whether the input has.
     has_ended: bool,
 }
@@ -97,11 +97,11 @@ impl<X: Pod + Send, Z: Pod + Send, T: Send + 'static> Session<X, Z, T> {
     /// # Errors
     /// No thread can be started ([`ErrorKind::NoThread`](crate::ErrorKind::NoThread)). What the run itself returns, `close` gives.
     pub fn start(run: impl FnOnce(Pushed<X>, Pulled<Z>) -> Result<T> + Send + 'static) -> Result<Self> {
-        let bell = Arc::<Bell>::default();
-        let (pusher, x) = input_with(Arc::clone(&bell));
-        let (z, puller) = output_with(Arc::clone(&bell));
+        let wakeup = Arc::<Wakeup>::default();
+        let (pusher, x) = input_with(Arc::clone(&wakeup));
+        let (z, puller) = output_with(Arc::clone(&wakeup));
         let job = job::spawn(move || run(x, z))?;
-        Ok(Self { puller, pusher, job, bell, has_ended: false })
+        Ok(Self { puller, pusher, job, wakeup, has_ended: false })
     }
 }
 
@@ -114,10 +114,10 @@ impl<X: Pod, Z: Pod, T> Session<X, Z, T> {
     pub fn push(&mut self, data: &[X]) -> Result<()> {
         let mut left = data;
         while !left.is_empty() {
-            let heard = self.bell.heard();
+            let version = self.wakeup.version();
             match self.pusher.try_push(left)? {
                 0 if self.puller.put_aside() => {}
-                0 => sleep(&self.bell, heard),
+                0 => sleep(&self.wakeup, version),
                 taken => left = &left[taken..],
             }
         }
@@ -150,7 +150,7 @@ impl<X: Pod, Z: Pod, T> Session<X, Z, T> {
     pub fn pull(&mut self, to: &mut [Z]) -> Result<usize> {
         let mut pulled = 0;
         while pulled < to.len() {
-            let heard = self.bell.heard();
+            let version = self.wakeup.version();
             match self.try_pull(&mut to[pulled..]) {
                 Ok(Some(0)) if self.is_through() => match self.pusher.send() {
                     Ok(true) => {}
@@ -164,7 +164,7 @@ impl<X: Pod, Z: Pod, T> Session<X, Z, T> {
                         Some(more) => pulled = more,
                     },
                 },
-                Ok(Some(0)) => sleep(&self.bell, heard),
+                Ok(Some(0)) => sleep(&self.wakeup, version),
                 Ok(Some(more)) => pulled += more,
                 Ok(None) => break,
                 // The next call has it.

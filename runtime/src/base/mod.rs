@@ -13,5 +13,6 @@ pub(crate) mod model;
 pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod report;
+pub(crate) mod sync;
 pub(crate) mod tag;
 pub(crate) mod unwind;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytemuck::Pod;
 
 use super::Feed;
-use super::bell::Bell;
-use super::link::{Link, Moved};
+use super::slot_exchange::{Moved, SlotExchange};
+use super::wakeup::Wakeup;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::fork;
 
@@ -21,10 +21,10 @@ const PIECE: usize = 64 << 10;
 
 /// The pipeline's end of an input or an output: it tells the caller if no run comes of it.
 #[derive(Debug)]
-pub(crate) struct Attached(Arc<Link>);
+pub(crate) struct Attached(Arc<SlotExchange>);
 
 impl Attached {
-    pub(crate) fn link(&self) -> &Link {
+    pub(crate) fn link(&self) -> &SlotExchange {
         &self.0
     }
 
@@ -118,16 +118,16 @@ pub fn output<T: Pod + Send>() -> (Pulled<T>, Puller<T>) {
     output_with(Arc::default())
 }
 
-pub(crate) fn input_with<T: Pod>(bell: Arc<Bell>) -> (Pusher<T>, Pushed<T>) {
+pub(crate) fn input_with<T: Pod>(wakeup: Arc<Wakeup>) -> (Pusher<T>, Pushed<T>) {
     const { assert!(align_of::<T>() <= 64, "page-locked memory is aligned to 64 bytes") };
-    let link = Link::new(bell);
+    let link = SlotExchange::new(wakeup);
     let end = Attached(Arc::clone(&link));
     (Pusher { link, elements: PhantomData }, Pushed { end, elements: PhantomData })
 }
 
-pub(crate) fn output_with<T: Pod>(bell: Arc<Bell>) -> (Pulled<T>, Puller<T>) {
+pub(crate) fn output_with<T: Pod>(wakeup: Arc<Wakeup>) -> (Pulled<T>, Puller<T>) {
     const { assert!(align_of::<T>() <= 64, "page-locked memory is aligned to 64 bytes") };
-    let link = Link::new(bell);
+    let link = SlotExchange::new(wakeup);
     let end = Attached(Arc::clone(&link));
     (Pulled { end, elements: PhantomData }, Puller { link, aside: Vec::new(), pulled: 0 })
 }
@@ -137,7 +137,7 @@ pub(crate) fn output_with<T: Pod>(bell: Arc<Bell>) -> (Pulled<T>, Puller<T>) {
 /// Dropped, it ends the input: what was pushed goes through. Forgotten, it leaves the run waiting for more, for as long as the
 /// program lasts.
 pub struct Pusher<T> {
-    link: Arc<Link>,
+    link: Arc<SlotExchange>,
     elements: PhantomData<fn(T)>,
 }
 
@@ -152,9 +152,9 @@ impl<T: Pod> Pusher<T> {
     pub fn push(&mut self, data: &[T]) -> Result<()> {
         let mut left = data;
         while !left.is_empty() {
-            let heard = self.link.bell().heard();
+            let version = self.link.wakeup().version();
             match self.try_push(left)? {
-                0 => sleep(self.link.bell(), heard),
+                0 => sleep(self.link.wakeup(), version),
                 taken => left = &left[taken..],
             }
         }
@@ -229,7 +229,7 @@ impl<T> Drop for Pusher<T> {
 /// Dropped, it discards what comes: the run goes on until its input ends. Forgotten, it leaves a run waiting that has no room for
 /// further results, for as long as the program lasts.
 pub struct Puller<T> {
-    link: Arc<Link>,
+    link: Arc<SlotExchange>,
     /// The oldest results, if they were put aside, and how many of them are pulled.
     aside: Vec<T>,
     pulled: usize,
@@ -279,9 +279,9 @@ impl<T: Pod> Puller<T> {
     fn wait_for(&mut self, to: &mut [T], is_enough: impl Fn(usize, usize) -> bool) -> Result<usize> {
         let (mut pulled, len) = (0, to.len());
         while len > 0 && !is_enough(pulled, len) {
-            let heard = self.link.bell().heard();
+            let version = self.link.wakeup().version();
             match self.try_pull(&mut to[pulled..]) {
-                Ok(Some(0)) => sleep(self.link.bell(), heard),
+                Ok(Some(0)) => sleep(self.link.wakeup(), version),
                 Ok(Some(more)) => pulled += more,
                 Ok(None) => break,
                 // The next call has it.
@@ -326,9 +326,9 @@ impl<T> Drop for Puller<T> {
 }
 
 /// Waits until something has changed since.
-pub(crate) fn sleep(bell: &Bell, heard: u64) {
-    if !bell.look_out(heard, ALERT) {
-        bell.wait(heard);
+pub(crate) fn sleep(wakeup: &Wakeup, version: u64) {
+    if !wakeup.spin(version, ALERT) {
+        wakeup.wait(version);
     }
 }
 

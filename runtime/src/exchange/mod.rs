@@ -1,14 +1,17 @@
 //! Where staging slots change hands between a run and whoever fills or empties them: a source's or a sink's thread, or a
 //! caller.
 
-mod bell;
 mod ends;
 mod feed;
-mod link;
+mod slot_exchange;
+mod slots;
+mod wakeup;
+#[cfg(test)]
+mod wakeup_tests;
 
-pub(crate) use bell::Bell;
 pub(crate) use ends::{Attached, input_with, output_with, sleep};
 pub use ends::{Pulled, Puller, Pushed, Pusher, input, output};
 pub(crate) use feed::{AnySink, AnySource, Feed};
 pub use feed::{Sink, Source, Streamed};
-pub(crate) use link::{Job, Link, Trouble};
+pub(crate) use slot_exchange::{Job, SlotExchange, Trouble};
+pub(crate) use wakeup::Wakeup;

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 /// The modules that a file declares.
 fn modules(file: &Path) -> Vec<String> {
     let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let named = text.lines().filter_map(|line| line.trim().strip_prefix("mod ")?.strip_suffix(';'));
+    let named = text.lines().filter_map(|line| {
+        let line = line.trim();
+        line.strip_prefix("pub(crate) ").unwrap_or(line).strip_prefix("mod ")?.strip_suffix(';')
+    });
     named.map(str::to_owned).collect()
 }
 

@@ -5,13 +5,13 @@
 //! in place of 11.4, and the slowest of a hundred after 13.5 in place of 17.2. What is longer under way is left to it: then the
 //! difference is none, and it may be told to sleep.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cudarc::driver::sys::CUstream;
 
 use super::api::Api;
 use super::words::Words;
+use crate::base::sync::{AtomicBool, Instant, Ordering, spin};
 use crate::driver::DriverResult;
 
 /// How long the host looks.
@@ -57,7 +57,7 @@ impl Ends {
         let now = unsafe { self.words.look_at(word) };
         let start = Instant::now();
         // What the device has written before the word is seen with it.
-        let is_over = || (0..LOOKS).any(|_| now.load(Ordering::Acquire) == end);
+        let is_over = || spin(LOOKS, || now.load(Ordering::Acquire) == end);
         while !is_over() {
             if start.elapsed() > PATIENCE {
                 synchronize().inspect_err(|_| self.lost.store(true, Ordering::Relaxed))?;

@@ -26,6 +26,7 @@ mod launch;
 mod module;
 mod nvrtc;
 mod owned;
+mod page;
 mod pinned;
 pub(crate) mod probe;
 mod rows;

@@ -1,25 +1,10 @@
-//! Words of page-locked memory that streams wait on, or write.
-
-use std::ffi::c_void;
-use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use cudarc::driver::sys::{self, CUdeviceptr};
+//! Words of page-locked memory that streams wait on, or write. Why none goes to another stream too early is in the README of
+//! the folder `host`.
 
 use super::api::Api;
+use super::page::{Page, Word};
+use crate::base::sync::{AtomicU32, Mutex, MutexGuard, Ordering, PoisonError};
 use crate::driver::DriverResult;
-
-/// What is allocated at a time, in bytes: more words than there are streams.
-const PAGE: usize = 4096;
-
-/// One word, by its address for either side.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Word {
-    /// Of a live page as long as the words are open; its provenance is exposed.
-    host: usize,
-    pub(super) device: CUdeviceptr,
-}
 
 /// The words of one device.
 pub(super) struct Words {
@@ -29,8 +14,7 @@ pub(super) struct Words {
 struct State {
     /// The pages are there.
     open: bool,
-    /// Their addresses.
-    pages: Vec<usize>,
+    pages: Vec<Page>,
     free: Vec<Word>,
 }
 
@@ -54,7 +38,7 @@ impl Words {
             let page = Page::allocate(api)?;
             let mut state = self.state();
             state.free.extend(page.words().rev());
-            state.pages.push(page.host);
+            state.pages.push(page);
         }
     }
 
@@ -71,10 +55,8 @@ impl Words {
     /// # Safety
     /// The words are not closed while anyone looks.
     pub(super) unsafe fn look_at(&self, word: Word) -> &AtomicU32 {
-        let host = ptr::with_exposed_provenance_mut::<u32>(word.host);
-        // SAFETY: the word is aligned and lies in a page that is live until `close`, says the caller. The host accesses it
-        // atomically only; what the device writes is a whole word.
-        unsafe { AtomicU32::from_ptr(host) }
+        // SAFETY: the word lies in a page that is live until `close`, says the caller.
+        unsafe { word.atomic() }
     }
 
     /// Lets the streams go on that wait for this value. A word never goes back: if it holds more already,
@@ -93,7 +75,7 @@ impl Words {
     pub(super) fn close(&self, api: Option<&Api>) {
         let mut state = self.state();
         let pages = std::mem::take(&mut state.pages);
-        for word in pages.iter().flat_map(|&host| Page { host, device: 0 }.words()) {
+        for word in pages.iter().flat_map(Page::words) {
             // Further than any stream waits for, and near enough to count as further.
             state.store(word, state.load(word).wrapping_add(1 << 30));
         }
@@ -102,9 +84,8 @@ impl Words {
         drop(state);
         for page in pages {
             if let Some(api) = api {
-                // SAFETY: the page came from `cuMemHostAlloc` and is freed here only. Writes find the words closed, and
-                // the device is going, so that no stream of this crate's is in use.
-                let _ = unsafe { api.cuMemFreeHost(ptr::with_exposed_provenance_mut(page)) };
+                // SAFETY: writes find the words closed, and the device is going, so that no stream of this crate's is in use.
+                unsafe { page.free(api) };
             }
         }
     }
@@ -116,10 +97,9 @@ impl Words {
 
 impl State {
     fn atomic(&self, word: Word) -> Option<&AtomicU32> {
-        let host = ptr::with_exposed_provenance_mut::<u32>(word.host);
-        // SAFETY: the word is aligned and lies in a page that is live as long as the words are open, which `self`, under
-        // its lock, says they are. The host accesses it atomically only.
-        self.open.then(|| unsafe { AtomicU32::from_ptr(host) })
+        // SAFETY: the word lies in a page that is live as long as the words are open, which `self`, under its lock, says
+        // they are.
+        self.open.then(|| unsafe { word.atomic() })
     }
 
     fn load(&self, word: Word) -> u32 {
@@ -131,35 +111,5 @@ impl State {
             // Everything that this thread has written comes first: who sees the value sees that too.
             word.store(value, Ordering::Release);
         }
-    }
-}
-
-/// A page of words, all zero when it is new.
-struct Page {
-    host: usize,
-    device: CUdeviceptr,
-}
-
-impl Page {
-    fn allocate(api: &Api) -> DriverResult<Self> {
-        let mut host: *mut c_void = ptr::null_mut();
-        // SAFETY: `host` is a place for the result, and the caller's context is current.
-        unsafe { api.cuMemHostAlloc(&mut host, PAGE, sys::CU_MEMHOSTALLOC_DEVICEMAP) }?;
-        let mut device = 0;
-        // SAFETY: `device` is a place for the result, and the memory was allocated to be mapped.
-        if let Err(error) = unsafe { api.cuMemHostGetDevicePointer_v2(&mut device, host, 0) } {
-            // SAFETY: the allocation is this call's own and unused.
-            let _ = unsafe { api.cuMemFreeHost(host) };
-            return Err(error);
-        }
-        // SAFETY: the allocation is this call's own and of this size.
-        unsafe { host.write_bytes(0, PAGE) };
-        Ok(Self { host: host.expose_provenance(), device })
-    }
-
-    fn words(&self) -> impl DoubleEndedIterator<Item = Word> + use<> {
-        let (host, device) = (self.host, self.device);
-        let offsets = (0..PAGE / size_of::<u32>()).map(|index| index * size_of::<u32>());
-        offsets.map(move |offset| Word { host: host + offset, device: device + offset as CUdeviceptr })
     }
 }

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::workers::CORES;
+use super::CORES;
 
 // Note 22: pages are placed by their first touch.
 /// What one thread writes at a time. That finds memory for the pages, too, which takes longer than writing them.

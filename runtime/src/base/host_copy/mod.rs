@@ -4,7 +4,14 @@
 mod copy;
 pub(crate) mod first_touch;
 pub(crate) mod numa;
+mod process;
 mod workers;
+#[cfg(test)]
+mod workers_tests;
 
 pub(crate) use copy::{Way, copy_with};
-pub(crate) use workers::{PIECE, Task, Workers, let_a_moment_pass};
+// The queue of pieces. Without a lock: pieces of 128 KiB are so many that threads would wait for each other.
+use crossbeam_deque::{Injector, Steal};
+use process::CORES;
+pub(crate) use process::let_a_moment_pass;
+pub(crate) use workers::{PIECE, Task, Workers};

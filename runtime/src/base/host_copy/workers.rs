@@ -1,17 +1,19 @@
 //! Threads that copy between pageable and page-locked memory.
 //!
 //! They are the process's, started when something is first copied that is worth it, and sleep while there is nothing to
-//! do. Whoever waits for a copy helps; who has something else to do besides helps where there are too few of them.
+//! do. Whoever waits for a copy helps; who has something else to do besides helps where there are too few of them. Why none of
+//! them sleeps while there are pieces is in this folder's README.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-use crossbeam_deque::{Injector, Steal};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::copy::{Way, copy_with};
 use super::numa::Node;
+use super::{CORES, Injector, Steal, let_a_moment_pass};
+use crate::base::sync::{
+    AtomicUsize, Builder, Condvar, Instant, Mutex, MutexGuard, Ordering, PoisonError, fence,
+};
 
 /// What one thread copies at a time.
 pub(crate) const PIECE: usize = 128 << 10;
@@ -59,21 +61,6 @@ impl Task {
     }
 }
 
-/// Of the machine, for this process.
-pub(super) static CORES: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
-
-/// What to do between two looks at something that another thread is about to change.
-pub(crate) fn let_a_moment_pass() {
-    if *CORES > 2 { std::hint::spin_loop() } else { std::thread::yield_now() }
-}
-
-/// For devices that are as near to one core as to another.
-static ANYWHERE: LazyLock<&'static Workers> = LazyLock::new(|| Box::leak(Box::default()));
-
-/// Those near some cores, by their node.
-static NEAR: Mutex<Vec<&'static Workers>> = Mutex::new(Vec::new());
-
 /// Threads that copy, and what they have to do.
 #[derive(Default)]
 pub(crate) struct Workers {
@@ -99,18 +86,14 @@ struct Threads {
 }
 
 impl Workers {
-    /// Those that run on this node, or anywhere.
-    pub(crate) fn near(node: Option<&Node>) -> &'static Self {
-        let Some(node) = node else { return &ANYWHERE };
-        let mut all = NEAR.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |workers: &&&Self| workers.node.as_ref() == Some(node);
-        if let Some(workers) = all.iter().find(same) {
-            return workers;
-        }
-        let workers: &'static Self =
-            Box::leak(Box::new(Self { node: Some(node.clone()), ..Self::default() }));
-        all.push(workers);
-        workers
+    /// None yet, to run on this node, or anywhere.
+    pub(super) fn on(node: Option<Node>) -> Self {
+        Self { node, ..Self::default() }
+    }
+
+    /// The node that they run on.
+    pub(super) fn node(&self) -> Option<&Node> {
+        self.node.as_ref()
     }
 
     /// Has so many threads copy from now on, if that is more than before and there are as many cores; one of them is the one
@@ -176,6 +159,12 @@ impl Workers {
         self.are_few() && self.help()
     }
 
+    /// Threads that were started, or could not be.
+    #[cfg(test)]
+    pub(super) fn started(&self) -> usize {
+        self.threads().started
+    }
+
     fn threads(&self) -> MutexGuard<'_, Threads> {
         // Nothing under the lock panics.
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
@@ -195,7 +184,7 @@ impl Workers {
         self.wake.notify_all();
         while threads.started < most {
             threads.started += 1;
-            let thread = std::thread::Builder::new().name("thalweg-copy".to_owned());
+            let thread = Builder::new().name("thalweg-copy".to_owned());
             // Without threads whoever waits copies alone.
             let _ = thread.spawn(|| self.work());
         }
@@ -246,67 +235,5 @@ impl Workers {
 impl fmt::Debug for Workers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Workers({})", self.wanted.load(Ordering::Relaxed))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_byte_is_copied_once_done_whatever_the_length() {
-        let workers = Workers::near(None);
-        workers.employ(3);
-        for (index, bytes) in [0, 1, 63, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 17].into_iter().enumerate()
-        {
-            for way in [Way::Cached, Way::PastCache] {
-                let from: Vec<u8> = (0..bytes).map(|i| (i * 31 + index) as u8).collect();
-                let mut to = vec![0_u8; bytes + 2];
-                // SAFETY: both are that long, at an odd address, and are left alone until it is done.
-                let task = unsafe { workers.start(to.as_mut_ptr().add(1), from.as_ptr(), bytes, way) };
-                task.finish();
-                assert!(task.is_done());
-                assert_eq!(to[1..=bytes], from);
-                assert_eq!((to[0], to[bytes + 1]), (0, 0));
-            }
-        }
-    }
-
-    #[test]
-    fn each_node_has_its_own() {
-        let nodes = [Node::of(70, &[0, 1]), Node::of(71, &[0, 1])];
-        let [first, second] = nodes.each_ref().map(|node| Workers::near(Some(node)));
-        assert!(std::ptr::eq(first, Workers::near(Some(&nodes[0]))));
-        assert!(!std::ptr::eq(first, second) && !std::ptr::eq(first, Workers::near(None)));
-        // One of them is the thread that waits.
-        first.employ(8);
-        let from = vec![9_u8; 9 * PIECE];
-        let mut to = vec![0_u8; from.len()];
-        // SAFETY: both are that long, and are left alone until it is done.
-        unsafe { first.copy(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::Cached) };
-        assert_eq!(to, from);
-        assert_eq!((first.threads().started, second.threads().started), ((*CORES).min(2) - 1, 0));
-    }
-
-    #[test]
-    fn several_threads_may_have_tasks_at_once() {
-        let workers = Workers::near(None);
-        workers.employ(3);
-        std::thread::scope(|scope| {
-            for seed in 0..4_u8 {
-                scope.spawn(move || {
-                    for round in 0..20 {
-                        let from = vec![seed.wrapping_mul(20).wrapping_add(round); 3 * PIECE + 5];
-                        let mut to = vec![!from[0]; from.len()];
-                        // SAFETY: as above.
-                        let task = unsafe {
-                            workers.start(to.as_mut_ptr(), from.as_ptr(), from.len(), Way::PastCache)
-                        };
-                        task.finish();
-                        assert_eq!(to, from);
-                    }
-                });
-            }
-        });
     }
 }

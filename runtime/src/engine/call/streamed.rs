@@ -11,7 +11,7 @@ use crate::engine::chunks::chunking::Cut;
 use crate::engine::feeds::exchange::{End, Exchange, Reached};
 use crate::engine::feeds::streamed::{ByChunk, Streaming, Work, explain_trouble};
 use crate::engine::pipeline::Pipeline;
-use crate::exchange::{Attached, Bell, Feed, Link};
+use crate::exchange::{Attached, Feed, SlotExchange, Wakeup};
 
 /// Whether an operation copies from this host argument, or to it.
 fn copies(operation: &OperationPlan, host: usize) -> bool {
@@ -80,7 +80,7 @@ impl<'a> Call<'_, 'a> {
             let is_sink = feed.is_sink();
             let mut thread = |work| {
                 threads.push((ends.len(), work));
-                Reached::Thread(Link::new(Arc::<Bell>::default()))
+                Reached::Thread(SlotExchange::new(Arc::<Wakeup>::default()))
             };
             let link = match feed {
                 Feed::Source(source) => thread(Work::Read(source)),

@@ -1,4 +1,4 @@
-//! [`Exchange`]: the [links](Link) between the thread that runs a pipeline and its sources and sinks.
+//! [`Exchange`]: the [exchanges of slots](SlotExchange) between the thread that runs a pipeline and its sources and sinks.
 //!
 //! A slot has one owner at a time: the run, the device (between the run's copy and its completion), or whoever is at the other end
 //! of a link. They never call the driver.
@@ -17,12 +17,12 @@ use crate::engine::arguments::shape::Shape;
 use crate::engine::feeds::awaited::{Wait, Waits, no_waits};
 use crate::engine::feeds::failure::Failure;
 use crate::exchange::{AnySink, AnySource};
-use crate::exchange::{Attached, Bell, Job, Link, Trouble};
+use crate::exchange::{Attached, Job, SlotExchange, Trouble, Wakeup};
 
 /// What the run shares with its sources and sinks.
 pub(crate) struct Exchange {
-    /// Rung by whoever has filled or emptied something.
-    bell: Arc<Bell>,
+    /// Notified by whoever has filled or emptied something.
+    wakeup: Arc<Wakeup>,
     /// Of the run's functions.
     pub(crate) failure: Arc<Mutex<Option<Failure>>>,
     /// The first chunk that is not as it should be, once the functions are done.
@@ -47,12 +47,12 @@ pub(crate) struct End {
 
 /// Who is at the other end of a link.
 pub(crate) enum Reached {
-    Thread(Arc<Link>),
+    Thread(Arc<SlotExchange>),
     Caller(Arc<Attached>),
 }
 
 impl End {
-    fn link(&self) -> &Link {
+    fn link(&self) -> &SlotExchange {
         match &self.link {
             Reached::Thread(link) => link,
             Reached::Caller(attached) => attached.link(),
@@ -77,22 +77,22 @@ impl End {
 impl Exchange {
     /// `is_endless`: whether the run ends where its sources do.
     pub(crate) fn new(ends: Vec<End>, is_endless: bool) -> Self {
-        let bell = Arc::<Bell>::default();
+        let wakeup = Arc::<Wakeup>::default();
         for end in &ends {
-            end.link().attach(&bell, (end.name, end.shape.per_item), is_endless);
+            end.link().attach(&wakeup, (end.name, end.shape.per_item), is_endless);
         }
         let waits = no_waits(ends.len());
-        Self { bell, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends, waits }
+        Self { wakeup, failure: Arc::default(), lacking: AtomicUsize::new(usize::MAX), ends, waits }
     }
 
     /// To be asked before what is then waited for.
     pub(crate) fn version(&self) -> u64 {
-        self.bell.heard()
+        self.wakeup.version()
     }
 
     /// Waits until something has changed since, or as long as this.
     pub(crate) fn wait(&self, version: u64, longest: Duration) {
-        self.bell.wait_for(version, longest);
+        self.wakeup.wait_for(version, longest);
     }
 
     /// Whether a caller is to be answered at once.

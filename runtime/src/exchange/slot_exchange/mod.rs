@@ -1,26 +1,27 @@
-//! [`Link`]: where staging slots change hands between the thread that runs a pipeline and whoever fills or empties them: the
+//! [`SlotExchange`]: where staging slots change hands between the thread that runs a pipeline and whoever fills or empties them: the
 //! thread of a source or a sink, or a caller's [`Pusher`](super::Pusher) or [`Puller`](super::Puller).
 //!
 //! The run gives a slot away as a [`Job`] and has it back when the job is answered. A thread keeps its job while the user's code is
-//! at work, and the run waits for it. A caller may go away with a job unanswered: so that is in the link, is used under a lock only,
-//! and the run may take it back.
+//! at work, and the run waits for it. A caller may go away with a job unanswered: so that is in the exchange, is used under a lock only,
+//! and the run may take it back. The argument for all this is in the README of this folder's parent.
 
 mod caller;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
-use super::bell::Bell;
+use super::slots;
+use super::wakeup::Wakeup;
 use crate::base::chunk::Chunk;
 use crate::base::error::Error;
+use crate::base::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, Ordering, PoisonError};
 
 /// One source or sink of a run, or the caller in its place.
 #[derive(Debug)]
-pub(crate) struct Link {
-    /// Rung for whoever fills or empties the slots.
-    bell: Arc<Bell>,
+pub(crate) struct SlotExchange {
+    /// Notified for whoever fills or empties the slots.
+    wakeup: Arc<Wakeup>,
     run: OnceLock<Run>,
     state: Mutex<State>,
     /// Of a caller. Locked before the state.
@@ -40,10 +41,10 @@ pub(crate) struct Link {
     is_over: AtomicBool,
 }
 
-/// What a link knows of the run that it is of.
+/// What an exchange knows of the run that it is of.
 #[derive(Debug)]
 struct Run {
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
     host: &'static str,
     per_item: usize,
     /// Whether chunks are as long as whoever fills them says.
@@ -109,7 +110,7 @@ pub(crate) struct Job {
     pub(crate) more: Vec<*mut u8>,
 }
 
-// SAFETY: the slots are nobody else's until the job is answered or taken back: `Link::give` requires that.
+// SAFETY: the slots are nobody else's until the job is answered or taken back: `SlotExchange::give` requires that.
 unsafe impl Send for Job {}
 
 impl Job {
@@ -119,8 +120,8 @@ impl Job {
     /// The slots are the caller's, and as many of the first one's bytes are filled.
     pub(crate) unsafe fn fill_others(&self, bytes: usize) {
         for &other in &self.more {
-            // SAFETY: the caller's promise; slots do not overlap.
-            unsafe { std::ptr::copy_nonoverlapping(self.slot, other, bytes) };
+            // SAFETY: the caller's promise.
+            unsafe { slots::copy(self.slot, other, bytes) };
         }
     }
 }
@@ -141,11 +142,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Link {
-    /// The bell is rung for whoever fills or empties the slots.
-    pub(crate) fn new(bell: Arc<Bell>) -> Arc<Self> {
+impl SlotExchange {
+    /// The wakeup is notified for whoever fills or empties the slots.
+    pub(crate) fn new(wakeup: Arc<Wakeup>) -> Arc<Self> {
         Arc::new(Self {
-            bell,
+            wakeup,
             run: OnceLock::new(),
             state: Mutex::default(),
             hand: Mutex::default(),
@@ -159,21 +160,28 @@ impl Link {
         })
     }
 
-    pub(crate) fn bell(&self) -> &Bell {
-        &self.bell
+    pub(crate) fn wakeup(&self) -> &Wakeup {
+        &self.wakeup
     }
 
     fn changed(&self) {
         if let Some(run) = self.run.get() {
-            run.bell.ring();
+            run.wakeup.notify();
         }
     }
 
     // What the run does.
 
-    /// It is of this run, whose bell is rung for each change, and of an argument with so many elements an item.
-    pub(crate) fn attach(&self, bell: &Arc<Bell>, (host, per_item): (&'static str, usize), is_endless: bool) {
-        let _ = self.run.set(Run { bell: Arc::clone(bell), host, per_item, is_endless });
+    /// It is of this run, whose wakeup is notified of each change, and of an argument with so many elements an item.
+    pub(crate) fn attach(
+        &self,
+        wakeup: &Arc<Wakeup>,
+        (host, per_item): (&'static str, usize),
+        is_endless: bool,
+    ) {
+        // Under the lock: what a caller says without one that it finds here, the run sees.
+        let _state = locked(&self.state);
+        let _ = self.run.set(Run { wakeup: Arc::clone(wakeup), host, per_item, is_endless });
     }
 
     /// Gives slots away, to be filled alike or to be emptied; `false` if nobody takes them: it is closed, has stopped, or this is
@@ -181,7 +189,7 @@ impl Link {
     ///
     /// # Safety
     /// Each slot is as long as the job says, initialised, aligned to 64 bytes, and accessed by nobody else until the job is
-    /// answered, or [taken back](Self::take_back) from a caller, or the link's thread is over.
+    /// answered, or [taken back](Self::take_back) from a caller, or the thread at the other end is over.
     pub(crate) unsafe fn give(&self, job: Job, in_order: bool) -> bool {
         let index = job.chunk.index;
         let mut state = locked(&self.state);
@@ -196,7 +204,7 @@ impl Link {
         }
         state.jobs.push_back(job);
         drop(state);
-        self.bell.ring();
+        self.wakeup.notify();
         true
     }
 
@@ -259,7 +267,7 @@ impl Link {
         let state = locked(&self.state);
         self.is_closed.store(true, Ordering::Release);
         drop(state);
-        self.bell.ring();
+        self.wakeup.notify();
     }
 
     /// Takes the slots back that a puller was given, with what is in them kept for it; whether there was memory for that. Else they
@@ -278,7 +286,7 @@ impl Link {
                 break;
             }
             // SAFETY: the slot is as long as that and initialised (`give`), and the caller's, whose lock this thread has.
-            copy.extend_from_slice(unsafe { std::slice::from_raw_parts(slot, bytes) });
+            unsafe { slots::append(slot, bytes, &mut copy) };
             if in_hand {
                 *job = None;
             } else {
@@ -289,7 +297,7 @@ impl Link {
         }
         let is_all = job.is_none() && state.jobs.is_empty();
         drop((state, hand));
-        self.bell.ring();
+        self.wakeup.notify();
         is_all
     }
 
@@ -312,7 +320,7 @@ impl Link {
             Err(None) => Outcome::Unknown,
         };
         locked(&self.state).outcome.get_or_insert(outcome);
-        self.bell.ring();
+        self.wakeup.notify();
     }
 
     // What a thread does.
@@ -320,7 +328,7 @@ impl Link {
     /// Waits for the next job; `None` when there are no more. `is_sink`: what was given is done though it is closed.
     pub(crate) fn wait_for_job(&self, is_sink: bool) -> Option<Job> {
         loop {
-            let heard = self.bell.heard();
+            let version = self.wakeup.version();
             {
                 let mut state = locked(&self.state);
                 let is_closed = self.is_closed.load(Ordering::Relaxed);
@@ -335,7 +343,7 @@ impl Link {
                     return None;
                 }
             }
-            self.bell.wait(heard);
+            self.wakeup.wait(version);
         }
     }
 

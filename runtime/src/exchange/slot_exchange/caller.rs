@@ -1,16 +1,16 @@
-//! What a [`Pusher`](crate::session::Pusher) or a [`Puller`](crate::session::Puller) does with its link. A slot is touched only with
+//! What a [`Pusher`](crate::session::Pusher) or a [`Puller`](crate::session::Puller) does with its slots. A slot is touched only with
 //! the lock of the hand that its job is in.
 
 use std::io::{self, ErrorKind as IoErrorKind};
-use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 
-use super::{Hand, Job, Kept, Link, Moved, Outcome, Run, locked};
+use super::{Hand, Job, Kept, Moved, Outcome, Run, SlotExchange, locked, slots};
 use crate::base::error::{Error, ErrorKind, counted};
 use crate::base::fork;
+use crate::base::sync::Ordering;
 
-impl Link {
+impl SlotExchange {
     /// The job in the caller's hand, or the next one.
     fn job_in<'h>(&self, hand: &'h mut Hand) -> Option<&'h Job> {
         if hand.job.is_none() {
@@ -38,7 +38,7 @@ impl Link {
         let len = data.len().min(elements - through);
         // SAFETY: the job's slot has room for as many elements of this type and is aligned for them. The job is in the hand, whose
         // lock this thread has: the run takes it back under that lock, before it lets the memory go.
-        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), slot.cast::<T>().add(through), len) };
+        unsafe { slots::write(slot, through, &data[..len]) };
         hand.through += len;
         if hand.through == elements {
             self.send(&mut hand, false);
@@ -54,6 +54,13 @@ impl Link {
     /// Whether the run has ended without an error.
     fn has_ended_well(&self) -> bool {
         matches!(locked(&self.state).outcome, Some(Outcome::Well))
+    }
+
+    /// Says something to a run that may just begin: it is attached under the same lock. So either it is attached before that, and is
+    /// told, or it sees it.
+    fn say<R>(&self, what: impl FnOnce() -> R) -> R {
+        let _state = locked(&self.state);
+        what()
     }
 
     /// The chunk in the hand goes through as it is: whole items.
@@ -111,7 +118,7 @@ impl Link {
             self.send(&mut hand, true);
         } else {
             hand.job = None;
-            self.end.store(self.done(), Ordering::Release);
+            self.say(|| self.end.store(self.done(), Ordering::Release));
             self.changed();
         }
     }
@@ -150,7 +157,7 @@ impl Link {
                 return Moved::Over;
             }
             let wanted = self.done() + 1;
-            if self.wanted.swap(wanted, Ordering::AcqRel) != wanted {
+            if self.say(|| self.wanted.swap(wanted, Ordering::AcqRel)) != wanted {
                 self.changed();
             }
             return Moved::None;
@@ -159,13 +166,7 @@ impl Link {
         let len = to.len().min(elements - hand.through);
         // SAFETY: the job's slot has as many elements of this type, initialised and aligned. The job is in the hand, whose lock this
         // thread has, as in `push`.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                slot.cast::<T>().add(hand.through).cast_const(),
-                to.as_mut_ptr(),
-                len,
-            );
-        }
+        unsafe { slots::read(slot, hand.through, &mut to[..len]) };
         hand.through += len;
         if hand.through == elements {
             (hand.job, hand.through, hand.pulled) = (None, 0, hand.pulled + 1);

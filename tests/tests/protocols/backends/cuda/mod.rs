@@ -1,0 +1,14 @@
+//! Words that the device writes or waits for, the threads of host functions, and a device that is threads of the model.
+
+pub(crate) mod api;
+pub(crate) mod driver;
+#[path = "../../../../../runtime/src/backends/cuda/ends.rs"]
+mod ends;
+mod host;
+pub(crate) mod page;
+#[allow(dead_code, reason = "the models use a part of it")]
+#[path = "../../../../../runtime/src/backends/cuda/words.rs"]
+pub(crate) mod words;
+
+mod result;
+mod waits;

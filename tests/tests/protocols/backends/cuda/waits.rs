@@ -1,0 +1,97 @@
+//! Waiting for a stream by a word that it writes: who has waited sees all that the stream has done, whichever stream had the word
+//! before, and no page is freed that a stream may still write.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::api::Api;
+use super::driver::stream_handle;
+use super::ends::Ends;
+use super::result::Computed;
+use crate::check;
+use crate::driver::RawStream;
+
+/// A device, and the words of its streams.
+struct Device {
+    api: Api,
+    ends: Ends,
+}
+
+impl Device {
+    fn new(failures: usize) -> Arc<Self> {
+        let api = Api::default();
+        api.failures.set(failures);
+        Arc::new(Self { api, ends: Ends::new() })
+    }
+
+    fn start(self: &Arc<Self>, stream: u64) {
+        let device = Arc::clone(self);
+        thread::spawn(move || device.api.work_off(stream_handle(RawStream(stream))));
+    }
+
+    /// Has a stream compute something and waits for it; whether that went well.
+    fn compute(&self, stream: u64, value: u32) -> bool {
+        let (stream, result) = (stream_handle(RawStream(stream)), Arc::<Computed>::default());
+        let computed = Arc::clone(&result);
+        self.api.launch(stream, move || computed.set(value));
+        // SAFETY: the stream is destroyed later.
+        let waited = unsafe { self.ends.synchronize(&self.api, stream) };
+        if waited.is_ok() {
+            assert_eq!(result.get(), value);
+        }
+        waited.is_ok()
+    }
+
+    fn destroy(&self, stream: u64) {
+        self.api.destroy(stream_handle(RawStream(stream)));
+    }
+}
+
+/// Two host threads wait for a stream each, with words that come and go.
+#[test]
+fn who_waits_sees_what_its_stream_has_done() {
+    check(1, || {
+        let device = Device::new(0);
+        [0, 1].into_iter().for_each(|stream| device.start(stream));
+        let other = {
+            let device = Arc::clone(&device);
+            thread::spawn(move || {
+                assert!(device.compute(1, 1));
+                device.destroy(1);
+            })
+        };
+        assert!(device.compute(0, 2));
+        device.destroy(0);
+        other.join().expect("no panic");
+        device.ends.close(Some(&device.api));
+    });
+}
+
+/// One stream after the other has the same word.
+#[test]
+fn a_word_goes_from_one_stream_to_the_next() {
+    check(2, || {
+        let device = Device::new(0);
+        [0, 1].into_iter().for_each(|stream| device.start(stream));
+        for (stream, value) in [(0, 1), (1, 2)] {
+            assert!(device.compute(stream, value));
+        }
+        [0, 1].into_iter().for_each(|stream| device.destroy(stream));
+        device.ends.close(Some(&device.api));
+    });
+}
+
+/// A stream whose wait failed writes its word later: that word serves nobody else, and its page stays.
+#[test]
+fn a_word_that_may_be_written_serves_nobody_else() {
+    check(2, || {
+        let device = Device::new(1);
+        [0, 1].into_iter().for_each(|stream| device.start(stream));
+        let (first, second) = (device.compute(0, 1), device.compute(1, 2));
+        // The failure comes with the first wait that the driver does.
+        assert!(first || second);
+        [0, 1].into_iter().for_each(|stream| device.destroy(stream));
+        device.ends.close(Some(&device.api));
+    });
+}

@@ -1,0 +1,7 @@
+//! Chunks, as far as the protocols know them.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) index: usize,
+    pub(crate) len: usize,
+}

@@ -1,0 +1,11 @@
+//! No model forks.
+
+use super::error::DriverError;
+
+pub(crate) fn is_child() -> bool {
+    false
+}
+
+pub(crate) fn refused(call: &'static str) -> DriverError {
+    DriverError::new(call, 3, "", "")
+}

@@ -1,0 +1,8 @@
+//! What the protocols use of the runtime's lowest floor.
+
+pub(crate) mod chunk;
+pub(crate) mod error;
+pub(crate) mod fork;
+pub(crate) mod host_copy;
+pub(crate) mod sync;
+pub(crate) mod unwind;

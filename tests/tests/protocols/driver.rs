@@ -1,0 +1,8 @@
+//! What the backends are given.
+
+pub(crate) type DriverResult<T> = Result<T, crate::base::error::DriverError>;
+
+pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RawStream(pub(crate) u64);
