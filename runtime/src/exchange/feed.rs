@@ -118,7 +118,7 @@ impl<T: Pod, S: Sink<T> + ?Sized> Sink<T> for Box<S> {
 
 /// A [`Source`] as an `input`, or a [`Sink`] as an `output`.
 ///
-/// What the functions of [`source`] and [`sink`] return is that; one of your own is wrapped where it is passed:
+/// What the functions of [`source`](mod@crate::source) and [`sink`](mod@crate::sink) return is that; one of your own is wrapped where it is passed:
 /// `run(Streamed(camera), Streamed(&mut archive))`.
 ///
 /// ```

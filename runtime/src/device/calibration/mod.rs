@@ -147,7 +147,7 @@ impl DeviceModel {
     }
 
     /// Saves it as TOML, a line for each field: rates in bytes a second, times in seconds, sizes in bytes. Whether it is
-    /// [`adversarial`](Self::adversarial) is not saved.
+    /// [`adversarial`](crate::Spec::adversarial) is not saved.
     ///
     /// # Errors
     /// The file cannot be written; a field is out of its range.

@@ -14,7 +14,7 @@ use crate::engine::run::operation::Operation;
 use crate::engine::staging::Staging;
 use crate::engine::staging::slot::{Delivery, Slot};
 use crate::engine::targets::model::Model;
-use crate::engine::targets::queue::What;
+use crate::engine::targets::what::What;
 use crate::observe::timeline::Engine;
 
 impl Operation<'_> {

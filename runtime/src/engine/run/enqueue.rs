@@ -13,7 +13,7 @@ use crate::device::slices::{Slices, Views};
 use crate::driver::{Access, DevicePtr, DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
 use crate::engine::allocate::allocate;
 use crate::engine::run::operation::Operation;
-use crate::engine::targets::queue::What;
+use crate::engine::targets::what::What;
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
 

@@ -17,7 +17,7 @@ use crate::driver::HostJob;
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::feeds::failure::Failure;
 use crate::engine::run::operation::Operation;
-use crate::engine::targets::queue::What;
+use crate::engine::targets::what::What;
 use crate::observe::timeline::Engine;
 
 /// The functions of one run.

@@ -41,8 +41,9 @@ use crate::engine::streams::Streams;
 use crate::engine::symbols::Symbols;
 use crate::engine::targets::graph::recorder::Recorder;
 use crate::engine::targets::model::Model;
-use crate::engine::targets::queue::{Numbered, Queue};
+use crate::engine::targets::queue::Queue;
 use crate::engine::targets::timed::Profiler;
+use crate::engine::targets::what::Numbered;
 use crate::engine::totals::Totals;
 use crate::observe::watch::RunWatch;
 

@@ -21,7 +21,7 @@ use crate::engine::arguments::shape::{BufferPlace, Shape};
 use crate::engine::explain::explain;
 use crate::engine::place::place_of;
 use crate::engine::run::{EventKey, Run};
-use crate::engine::targets::queue::{Numbered, What};
+use crate::engine::targets::what::{Numbered, What};
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
 

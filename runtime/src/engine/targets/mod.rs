@@ -5,3 +5,4 @@ pub(crate) mod model;
 pub(crate) mod pace;
 pub(crate) mod queue;
 pub(crate) mod timed;
+pub(crate) mod what;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::base::plan::Plan;
+use crate::base::plan::{OperationKind, Plan};
 use crate::driver::Nanos;
-use crate::engine::targets::model::has_a_pace;
+
 use crate::engine::targets::timed::Timed;
 use crate::observe::timeline::Engine;
 
@@ -76,4 +76,9 @@ fn alone(timed: &[Timed]) -> Vec<Nanos> {
         }
     }
     times
+}
+
+/// Whether an operation's time follows from nothing but a profile: a kernel's, a routine's, a function's.
+pub(crate) fn has_a_pace(kind: OperationKind) -> bool {
+    matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
 }

@@ -2,41 +2,13 @@
 
 use std::cell::RefCell;
 
-use crate::base::kernel::volume;
 use crate::driver::recording::Work;
 use crate::driver::{Access, DevicePtr, Driver, DriverResult, RawEvent, RawLaunch, RawStream, Tag};
 use crate::engine::targets::graph::recorder::Recorder;
 use crate::engine::targets::model::Model;
 use crate::engine::targets::timed::Profiler;
+use crate::engine::targets::what::{Numbered, What};
 use crate::observe::timeline::Engine;
-
-/// A stream or an event of a pipeline: the driver's handle, and its place among the pipeline's, by which a recorder knows it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Numbered<H> {
-    pub(crate) raw: H,
-    pub(crate) number: usize,
-}
-
-/// What an operation has done, and by whom.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct What {
-    pub(crate) engine: Engine,
-    /// That are copied, or that a kernel or a function is given.
-    pub(crate) bytes: u64,
-    /// Of a launch.
-    pub(crate) blocks: u64,
-}
-
-impl What {
-    pub(crate) fn new(engine: Engine, bytes: usize) -> Self {
-        Self { engine, bytes: bytes as u64, blocks: 0 }
-    }
-
-    pub(crate) fn launch(launch: &RawLaunch<'_>) -> Self {
-        let bytes = launch.accesses.iter().map(|access| access.bytes as u64).sum();
-        Self { engine: Engine::Compute, bytes, blocks: volume(launch.grid) }
-    }
-}
 
 /// Where the operations of a run go.
 #[derive(Clone, Copy)]

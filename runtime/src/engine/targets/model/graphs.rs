@@ -3,7 +3,7 @@
 use crate::backends::sim::forecast::{Demand, Forecast};
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::engine::targets::graph::recorder::{Cover, FIRST_NODES, MOST_NODES};
-use crate::engine::targets::queue::What;
+use crate::engine::targets::what::What;
 
 /// What goes into a graph, and happens when that is launched.
 pub(crate) enum Step {

@@ -7,14 +7,14 @@ mod graphs;
 mod shared;
 
 use crate::backends::sim::forecast::{Demand, Done, Forecast};
-use crate::base::plan::{OperationKind, Plan};
+use crate::base::plan::Plan;
 use crate::device::Device;
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::engine::streams::Streams;
 use crate::engine::targets::graph::recorder::Cover;
 use crate::engine::targets::model::graphs::{Graphs, Step};
-use crate::engine::targets::pace::Pace;
-use crate::engine::targets::queue::What;
+use crate::engine::targets::pace::{Pace, has_a_pace};
+use crate::engine::targets::what::What;
 use crate::observe::timeline::Engine;
 
 /// A run that is worked out.
@@ -370,15 +370,12 @@ impl Model {
     }
 }
 
-/// Whether an operation's time follows from nothing but a profile: a kernel's, a routine's, a function's.
-pub(crate) fn has_a_pace(kind: OperationKind) -> bool {
-    matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::plan::{BufferKind, BufferPlan, HostPlan, OperationPlan, Priority, StreamPlan};
+    use crate::base::plan::{
+        BufferKind, BufferPlan, HostPlan, OperationKind, OperationPlan, Priority, StreamPlan,
+    };
     use crate::engine::purpose::Purpose;
     use crate::engine::{Build, ChunkSize, Options, Pipeline, Settings};
     use crate::{Result, Spec};

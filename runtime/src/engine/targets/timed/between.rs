@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::device::memory::NO_OPERATION;
     use crate::driver::Tag;
-    use crate::engine::targets::queue::What;
+    use crate::engine::targets::what::What;
     use crate::observe::timeline::Engine;
 
     /// Operation 0 ends 10 us after the beginning of its chunk, which takes 20 us, and takes 8; operation 1 in two parts, 4 us later

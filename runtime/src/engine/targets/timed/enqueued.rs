@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use crate::device::stream::Event;
 use crate::driver::{Nanos, Tag};
-use crate::engine::targets::queue::What;
 use crate::engine::targets::timed::Timed;
 use crate::engine::targets::timed::stamp::{Noted, Stamp};
+use crate::engine::targets::what::What;
 use crate::observe::timeline::Engine;
 
 #[derive(Default)]

@@ -29,8 +29,8 @@ use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
 use crate::device::stream::{Event, Stream};
 use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
-use crate::engine::targets::queue::{Numbered, What};
 use crate::engine::targets::timed::observed::{Observed, way};
+use crate::engine::targets::what::{Numbered, What};
 use crate::observe::timeline::Engine;
 
 /// Events that are kept for the next profile, at most.
