@@ -8,6 +8,8 @@
 //!
 //! loom takes a load that is `SeqCst` for one that acquires. So the protocols order what they need to by fences, which it knows.
 
+extern crate bytemuck_itself as bytemuck;
+
 mod backends;
 mod base;
 mod driver;

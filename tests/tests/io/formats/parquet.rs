@@ -83,7 +83,7 @@ fn every_type_both_ways() {
 fn every_bit() {
     fn both<T: Scalar + Sync>(x: &[T]) {
         let z = taken::<T>(5, source::parquet(whole(&written(5, x, groups_of(3))), "z")).expect("it is read");
-        assert_eq!(bytemuck::cast_slice::<T, u8>(&z), bytemuck::cast_slice::<T, u8>(x));
+        assert_eq!(thalweg::bytemuck::cast_slice::<T, u8>(&z), thalweg::bytemuck::cast_slice::<T, u8>(x));
     }
     both(&[i8::MIN, -1, i8::MAX]);
     both(&[u8::MIN, u8::MAX]);
