@@ -270,7 +270,7 @@ impl<P: Build> Options<P> {
     }
 }
 
-/// What [`Options`] hand to [`Pipeline::new`].
+/// What [`Options`] hand to [`Pipeline::new`](crate::__private::Pipeline::new).
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
     pub(crate) device: &'a Device,

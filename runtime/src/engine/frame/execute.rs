@@ -22,6 +22,7 @@ use crate::engine::pipeline::Drained;
 use crate::engine::place::place_of;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::arrival::cancelled;
+use crate::engine::run::chunks::Chunks;
 use crate::engine::run::functions::Functions;
 use crate::engine::run::{Run, Watch};
 use crate::engine::targets::graph::recorder::{Cover, Recorder};
@@ -233,11 +234,10 @@ impl Call<'_, '_> {
             self.pipeline.resources(),
             (&staging, &symbols),
             &self.arguments,
-            cut,
+            Chunks::new(cut, self.pipeline.depth, streaming, wanted),
             recorder.as_ref(),
             (watch, seen),
             &ahead,
-            (streaming, wanted),
         );
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run.share()?;
@@ -403,16 +403,15 @@ impl Call<'_, '_> {
         // Of no use here: nothing is staged and no variable is written.
         let (staging, symbols) = (RefCell::default(), RefCell::default());
         let (watch, seen) = (Watch::Predict(&model), RunWatch::default());
-        let streaming = (None, self.arguments.items.unwrap_or_default());
+        let chunks = Chunks::new(cut, pipeline.depth, None, self.arguments.items.unwrap_or_default());
         let run = Run::new(
             pipeline.resources(),
             (&staging, &symbols),
             &self.arguments,
-            cut,
+            chunks,
             None,
             (watch, &seen),
             &[],
-            streaming,
         );
         body(&run)?;
         run.finish()?;

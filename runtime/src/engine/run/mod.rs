@@ -1,7 +1,7 @@
 //! [`Run`]: what the generated code enqueues chunk by chunk.
 
 pub(crate) mod arrival;
-mod chunks;
+pub(crate) mod chunks;
 mod copies;
 pub(crate) mod enqueue;
 pub(crate) mod functions;
@@ -21,11 +21,9 @@ use crate::device::Device;
 use crate::device::stream::Event;
 use crate::driver::{DriverResult, RawEvent, RawStream};
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
-use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::log::Course;
 use crate::engine::explain::explain;
 use crate::engine::feeds::awaited::Wait;
-use crate::engine::feeds::streamed::Streaming;
 use crate::engine::place::place_of_pipeline;
 use crate::engine::run::arrival::Waited;
 use crate::engine::run::chunks::{Chunks, Current};
@@ -119,11 +117,10 @@ impl<'r> Run<'r> {
         resources: Resources<'r>,
         (staging, symbols): (&'r RefCell<Staging>, &'r RefCell<Symbols>),
         arguments: &'r Arguments<'r>,
-        cut: Cut,
+        chunks: Chunks<'r>,
         recorder: Option<&'r RefCell<Recorder>>,
         (watch, seen): (Watch<'r>, &'r RunWatch),
         read_ahead: &'r [(usize, usize)],
-        (streaming, wanted): (Option<Streaming<'r>>, (usize, &'static str)),
     ) -> Self {
         let Resources { device, plan, id, depth, ring, states, streams, spread } = resources;
         // A graph has an order in place of streams, and more freedom costs more to launch. A profile of graphs is one of streams.
@@ -131,7 +128,7 @@ impl<'r> Run<'r> {
             Watch::Predict(model) => model.borrow().is_graph(),
             Watch::None | Watch::Profile(_) => recorder.is_some(),
         };
-        let functions = match streaming {
+        let functions = match chunks.streaming {
             Some(streaming) => Functions::noting(&streaming.exchange.failure),
             None => Functions::default(),
         };
@@ -149,7 +146,7 @@ impl<'r> Run<'r> {
             totals: RefCell::default(),
             states,
             streams,
-            chunks: Chunks::new(cut, depth, streaming, wanted),
+            chunks,
             order: Order::new(plan.operations.len()),
             polls: recorder.is_none() && device.driver().polls(),
             recorder,

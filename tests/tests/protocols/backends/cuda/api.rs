@@ -102,9 +102,10 @@ impl Api {
                 // SAFETY: the page is there, or loom says that it is not.
                 Command::Write(word, value) => unsafe { word.atomic() }.store(value, Ordering::Release),
                 Command::Wait(word, value) => {
-                    // SAFETY: as above.
                     let is_before = || {
-                        value.wrapping_sub(unsafe { word.atomic() }.load(Ordering::Acquire)).cast_signed() > 0
+                        // SAFETY: as above.
+                        let now = unsafe { word.atomic() }.load(Ordering::Acquire);
+                        value.wrapping_sub(now).cast_signed() > 0
                     };
                     while is_before() {
                         loom::thread::yield_now();
