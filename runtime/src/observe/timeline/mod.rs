@@ -58,7 +58,7 @@ use crate::driver::Nanos;
 ///     }
 /// }
 ///
-/// let device = Device::simulated(DeviceModel::h200());
+/// let device = Device::simulated(Spec::h200());
 /// let x = PinnedBuf::from_slice(&device, &vec![1.0; 1 << 20])?;
 /// let mut y = PinnedBuf::from_slice(&device, &vec![2.0; 1 << 20])?;
 /// let mut saxpy = Saxpy::new(&device)?;
