@@ -21,10 +21,11 @@ fn every_call(mode: Mode, code: u32, check: impl Fn(&Faulty, &Device, Fault)) {
         for nth in 0.. {
             let fault = Fault { call, nth, mode, code };
             let driver = Arc::new(Faulty::new(fault));
-            check(&driver, &Device::with_driver(driver.clone()), fault);
+            let device = Device::with_driver(driver.clone());
+            check(&driver, &device, fault);
             let failed = driver.state().failed.is_some();
             if mode == Mode::Lost {
-                KEPT.lock().unwrap().push(driver);
+                KEPT.lock().unwrap().push(device);
             }
             if !failed {
                 assert!(nth > 0, "{call:?} is never called");

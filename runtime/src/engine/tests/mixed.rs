@@ -144,10 +144,11 @@ fn every_call(mode: Mode, code: u32, check: impl Fn(&Faulty, &Device, Fault, Cas
         for nth in 0.. {
             let fault = Fault { call, nth, mode, code };
             let driver = Arc::new(Faulty::new(fault));
-            check(&driver, &Device::with_driver(driver.clone()), fault, case);
+            let device = Device::with_driver(driver.clone());
+            check(&driver, &device, fault, case);
             let failed = driver.state().failed.is_some();
             if mode == Mode::Lost {
-                KEPT.lock().unwrap().push(driver);
+                KEPT.lock().unwrap().push(device);
             }
             if !failed {
                 let always = [Call::Host, Call::Signal, Call::Launch, Call::SynchronizeStream];

@@ -149,7 +149,7 @@ fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &De
             let failed = driver.state().failed.is_some();
             if mode == Mode::Lost {
                 // What was left to the device holds on to the device.
-                KEPT.lock().unwrap().push(driver);
+                KEPT.lock().unwrap().push(device);
             }
             if !failed {
                 assert_eq!(nth > 0, case.makes(call), "{call:?} with {case:?}");
@@ -160,7 +160,7 @@ fn every_call(calls: &[Call], mode: Mode, code: u32, check: impl Fn(&Faulty, &De
 }
 
 /// Devices that were lost, so that a leak checker finds what belongs to them.
-static KEPT: Mutex<Vec<Arc<Faulty>>> = Mutex::new(Vec::new());
+static KEPT: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
 /// Builds the pipeline and runs it once.
 fn run(device: &Device, case: Case) -> Result<(Saxpy, Data, Result<Report>)> {
@@ -336,7 +336,7 @@ fn other_pipelines_after_a_lost_run() {
     let refused = pipelines[1].run(&shared, &mut other).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::Poisoned { host: "x" }), "{refused:?}");
     assert_eq!(other[..], X);
-    KEPT.lock().unwrap().push(driver);
+    KEPT.lock().unwrap().push(device);
 }
 
 stream_pipeline! {

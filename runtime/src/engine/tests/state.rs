@@ -199,7 +199,7 @@ fn a_device_that_does_not_answer_keeps_it() {
         drop(keeps);
         let log = take(&log);
         assert!(!log.is_empty() && log.iter().all(|line| line.ends_with("comes")), "{log:?}");
-        KEPT.lock().unwrap().push(driver);
+        KEPT.lock().unwrap().push(device);
     }
 }
 

@@ -75,7 +75,7 @@ fn every_call(mode: Mode, code: u32) {
             assert_eq!(says, failed, "{fault:?}, {outcome:?}");
             if mode == Mode::Lost {
                 assert_eq!(driver.state().refused, [], "{fault:?}");
-                KEPT.lock().unwrap().push(driver.clone());
+                KEPT.lock().unwrap().push(device.clone());
             } else {
                 let state = driver.state();
                 assert_eq!((&state.refused[..], state.live()), (&[][..], 0), "{fault:?}: {state:?}");

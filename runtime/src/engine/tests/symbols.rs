@@ -76,7 +76,7 @@ fn every_call(mode: Mode, code: u32, check: impl Fn(&Faulty, Option<&mut Blur>, 
             }
             let failed = driver.state().failed.is_some();
             if mode == Mode::Lost {
-                KEPT.lock().unwrap().push(driver);
+                KEPT.lock().unwrap().push(device);
             }
             if !failed {
                 break;
@@ -125,7 +125,7 @@ fn a_lost_device_keeps_the_module() {
     let state = driver.state();
     assert_eq!((state.variables.len(), &state.refused[..]), (1, &[][..]));
     drop(state);
-    KEPT.lock().unwrap().push(driver);
+    KEPT.lock().unwrap().push(device);
 }
 
 /// Nothing is left when the pipeline goes.
