@@ -12,9 +12,8 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::kernel::{Grid, Thread};
 use crate::device::function::Function;
 use crate::device::memory::DeviceCore;
-use crate::device::pending::operation::Bodies;
 use crate::device::pending::uses::Caller;
-use crate::driver::{DevicePtr, RawLaunch};
+use crate::driver::{Bodies, DevicePtr, HostBodies, RawLaunch};
 
 pub use crate::driver::{Access, HostBody};
 
@@ -475,12 +474,7 @@ pub(crate) struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     /// What the driver is given.
-    pub(crate) fn launch(
-        self,
-        function: &Function,
-        grid: Grid,
-        host: &'a dyn Fn() -> HostBody,
-    ) -> RawLaunch<'a> {
+    pub(crate) fn launch(self, function: &Function, grid: Grid, bodies: &'a dyn Bodies) -> RawLaunch<'a> {
         let Self { params, sizes, accesses, .. } = self;
         let Grid { grid_dim, block_dim, shared } = grid;
         RawLaunch {
@@ -491,7 +485,7 @@ impl<'a> Arguments<'a> {
             params,
             sizes,
             accesses,
-            host,
+            bodies: HostBodies::Many(bodies),
         }
     }
 }

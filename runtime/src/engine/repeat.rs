@@ -17,7 +17,7 @@ use crate::base::kernel::blocks;
 use crate::base::plan::{OperationKind, Plan};
 use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
-use crate::driver::{DevicePtr, DriverResult};
+use crate::driver::{Command, DevicePtr, DriverResult};
 use crate::engine::arguments::{HostMemory, HostSource};
 
 /// A parameter or a constant as a word; `None` unless it is a number, or like one. Of another type its operators and methods
@@ -141,7 +141,8 @@ impl Graphs {
             // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
             // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
             let launched = unsafe {
-                device.driver().launch_graph(&graph.raw, nodes, Vec::new(), lane.stream.raw, NO_OPERATION)
+                let launch = Command::Graph { graph: &graph.raw, nodes, bodies: Vec::new() };
+                device.driver().enqueue(launch, lane.stream.raw, NO_OPERATION)
             };
             if let Err(error) = launched {
                 self.retired.extend(kept[position].take().map(|kept| (0, kept.graph)));

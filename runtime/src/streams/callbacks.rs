@@ -9,11 +9,10 @@ use super::stream::Stream;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::unwind::{contain, panic_message};
 use crate::device::pending::core::{Outstanding, StreamCore, caller};
-use crate::device::pending::operation::Operation;
 use crate::device::pending::progress::Clock;
 use crate::device::pending::registry::{Callbacks, Message};
 use crate::device::pending::uses::Caller;
-use crate::driver::HostJob;
+use crate::driver::{Command, HostJob};
 
 /// What a callback is told of the stream: whether it has got there.
 pub type Arrived = Result<()>;
@@ -61,7 +60,7 @@ impl Stream {
             stream: Arc::downgrade(core),
             at,
         };
-        let signal = Operation::Signal(Box::new(move || pending.call(Ok(()))));
+        let signal = Command::Signal(Box::new(move || pending.call(Ok(()))));
         // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
         at.located(|| unsafe { self.enqueue(at, &[], signal) })?;
         if !driver.polls() {
@@ -108,7 +107,7 @@ impl Stream {
             }
         });
         // SAFETY: it uses no memory of its own: what it has captured it has as any other thread would.
-        at.located(|| unsafe { self.enqueue(at, &[], Operation::Host { job, accesses: &[] }) })
+        at.located(|| unsafe { self.enqueue(at, &[], Command::Host { job, accesses: &[] }) })
     }
 }
 

@@ -5,7 +5,6 @@ pub(crate) mod capture;
 pub(crate) mod core;
 mod failures;
 mod known;
-pub(crate) mod operation;
 pub(crate) mod progress;
 pub(crate) mod registry;
 pub(crate) mod uses;

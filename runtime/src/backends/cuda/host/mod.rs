@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use self::callbacks::{Owner, Ticket};
 use self::pool::Pool;
 use super::api::{Api, NOT_SUPPORTED};
-use super::driver::{PER_THREAD_STREAM, stream_handle};
+use super::handles::{PER_THREAD_STREAM, stream_handle};
 use super::words::{Word, Words};
 use crate::base::error::DriverError;
 use crate::base::fork;
