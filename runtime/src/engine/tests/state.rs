@@ -157,7 +157,7 @@ fn what_cannot_be_made_is_made_the_next_time() {
     }
 }
 
-const NOT_THERE: &str = "`thalweg::pipeline::tests::state::Noted`, which a routine keeps, is not there: a routine that called this one has it, or an earlier one has forgotten it (`mem::forget`)";
+const NOT_THERE: &str = "`thalweg::engine::tests::state::Noted`, which a routine keeps, is not there: a routine that called this one has it, or an earlier one has forgotten it (`mem::forget`)";
 
 #[test]
 fn a_routine_that_another_has_called_is_refused_what_that_has() {
