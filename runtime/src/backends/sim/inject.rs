@@ -12,7 +12,7 @@ use crate::driver::{DriverResult, Tag};
 /// What goes wrong on a simulated device, and where.
 ///
 /// A fault strikes once, unless it says otherwise. Of several for the same call one strikes, and each other at the next call that
-/// it is for. It is given to a device that is there ([`Device::inject`]) or to the
+/// it is for. It is given to a device that is there ([`Device::inject`](crate::Device::inject)) or to the
 /// [`Spec`](crate::Spec) of one that is to be ([`Spec::with_fault`](crate::Spec::with_fault)), so that what a program does when a copy fails can be
 /// tested without a GPU, and without waiting for one to break.
 ///
