@@ -90,26 +90,31 @@ impl<'a> New<'a> {
     /// What becomes of a command; `None` if no graph can have it.
     #[inline(always)]
     fn of(command: &Command<'a>) -> Option<Self> {
+        // What there is nothing to do for has no memory either.
+        let whole = |bytes, work| Self::Whole(if bytes == 0 { Work::Nothing } else { work });
         // A node has addresses alone. What makes pointers of them again needs the provenance.
-        let work = match *command {
+        match *command {
             Command::CopyToDevice { to, from, bytes } => {
-                Work::CopyToDevice { to, from: from.expose_provenance(), bytes }
+                let from = from.expose_provenance();
+                Some(whole(bytes, Work::CopyToDevice { to, from, bytes }))
             }
             Command::CopyToHost { to, from, bytes } => {
-                Work::CopyToHost { to: to.expose_provenance(), from, bytes }
+                let to = to.expose_provenance();
+                Some(whole(bytes, Work::CopyToHost { to, from, bytes }))
             }
-            Command::CopyOnDevice { to, from, bytes } => Work::CopyOnDevice { to, from, bytes },
-            Command::Fill { .. } if command.is_nothing() => Work::Nothing,
-            Command::Fill { to, pattern, count } => return Some(Self::Fill { to, pattern, count }),
-            Command::Launch(launch) => return Some(Self::Launch(launch)),
+            Command::CopyOnDevice { to, from, bytes } => {
+                Some(whole(bytes, Work::CopyOnDevice { to, from, bytes }))
+            }
+            Command::Fill { .. } if command.is_nothing() => Some(Self::Whole(Work::Nothing)),
+            Command::Fill { to, pattern, count } => Some(Self::Fill { to, pattern, count }),
+            Command::Launch(launch) => Some(Self::Launch(launch)),
             Command::CopyRows(_)
             | Command::Host { .. }
             | Command::Signal(_)
             | Command::Record(_)
             | Command::Wait(_)
-            | Command::Graph { .. } => return None,
-        };
-        Some(Self::Whole(if command.is_nothing() { Work::Nothing } else { work }))
+            | Command::Graph { .. } => None,
+        }
     }
 }
 
