@@ -9,8 +9,8 @@ use crate::base::fork::refused;
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::driver::recording::Recording;
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
-    RawGraph, RawLaunch, RawModule, RawStream, Rows, Tag,
+    Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
+    RawModule, RawStream, Tag,
 };
 
 /// A device that refuses every call. It locks nothing that a thread of the other process may have locked.
@@ -136,14 +136,6 @@ impl Driver for Forked {
         Err(refused("cuEventDestroy"))
     }
 
-    unsafe fn record(&self, _event: RawEvent, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
-        Err(refused("cuEventRecord"))
-    }
-
-    unsafe fn wait(&self, _stream: RawStream, _event: RawEvent, _tag: Tag) -> DriverResult<()> {
-        Err(refused("cuStreamWaitEvent"))
-    }
-
     unsafe fn synchronize_event(&self, _event: RawEvent) -> DriverResult<()> {
         Err(refused("cuEventSynchronize"))
     }
@@ -152,52 +144,8 @@ impl Driver for Forked {
         Err(refused("cuEventQuery"))
     }
 
-    unsafe fn copy_to_device(
-        &self,
-        _to: DevicePtr,
-        _from: *const u8,
-        _bytes: usize,
-        _stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        Err(refused("cuMemcpyHtoDAsync"))
-    }
-
-    unsafe fn copy_to_host(
-        &self,
-        _to: *mut u8,
-        _from: DevicePtr,
-        _bytes: usize,
-        _stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        Err(refused("cuMemcpyDtoHAsync"))
-    }
-
-    unsafe fn copy_on_device(
-        &self,
-        _to: DevicePtr,
-        _from: DevicePtr,
-        _bytes: usize,
-        _stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        Err(refused("cuMemcpyDtoDAsync"))
-    }
-
-    unsafe fn copy_rows(&self, _rows: &Rows, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
-        Err(refused("cuMemcpy2DAsync"))
-    }
-
-    unsafe fn fill(
-        &self,
-        _to: DevicePtr,
-        _pattern: &[u8],
-        _count: usize,
-        _stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        Err(refused("cuMemsetAsync"))
+    unsafe fn enqueue(&self, command: Command<'_>, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
+        Err(refused(command.call()))
     }
 
     fn load(&self, _kernel: &'static KernelInfo) -> Result<Loaded, Error> {
@@ -214,10 +162,6 @@ impl Driver for Forked {
 
     fn resident_blocks(&self, _function: &RawFunction, _launch: Grid) -> DriverResult<u64> {
         Err(refused("cuOccupancyMaxActiveBlocksPerMultiprocessor"))
-    }
-
-    unsafe fn launch(&self, _launch: RawLaunch<'_>, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
-        Err(refused("cuLaunchKernel"))
     }
 
     fn freed_since(&self, _frees: u64) -> Option<Vec<Range<u64>>> {
@@ -241,33 +185,8 @@ impl Driver for Forked {
         Err(refused("cuGraphExecUpdate"))
     }
 
-    unsafe fn launch_graph(
-        &self,
-        _graph: &RawGraph,
-        _nodes: &Recording,
-        _bodies: Vec<HostBody>,
-        _stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        Err(refused("cuGraphLaunch"))
-    }
-
     unsafe fn destroy_graph(&self, _graph: &RawGraph) -> DriverResult<()> {
         Err(refused("cuGraphDestroy"))
-    }
-
-    unsafe fn host(
-        &self,
-        _job: HostJob,
-        _accesses: &[Access],
-        _stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        Err(refused("cuLaunchHostFunc"))
-    }
-
-    unsafe fn signal(&self, _signal: HostJob, _stream: RawStream, _tag: Tag) -> DriverResult<()> {
-        Err(refused("cuLaunchHostFunc"))
     }
 
     fn clock(&self) -> Duration {

@@ -2,6 +2,7 @@
 //! that copy on the host.
 
 pub(crate) mod chunk;
+pub(crate) mod engine;
 pub(crate) mod error;
 pub(crate) mod events;
 pub(crate) mod extent;

@@ -1,18 +1,23 @@
-//! [`Recording`]: the operations of a graph and their order, before a driver makes a graph of them.
+//! [`Recording`]: the commands of a graph and their order, before a driver makes a graph of them.
 //!
-//! Everything lies in a few flat lists, so that recording a chunk allocates nothing once they have grown, and comparing
-//! two recordings is comparing memory.
+//! It is made from [`Command`]s and gives them back. In between everything lies in a few flat lists, so that
+//! recording a chunk allocates nothing once they have grown, and comparing two recordings is comparing
+//! memory.
 
 mod same;
 
 use std::ffi::c_void;
 use std::ops::Range;
+use std::ptr;
 
-use crate::driver::{Access, DevicePtr, RawFunction, RawLaunch, Tag};
+use super::command::Command;
+use super::handles::{Access, DevicePtr, RawFunction};
+use super::launch::{HostBodies, RawLaunch};
+use crate::base::tag::Tag;
 
 /// A part of one of a recording's lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+struct Part {
     start: u32,
     end: u32,
 }
@@ -28,18 +33,18 @@ impl Part {
     }
 }
 
-/// One operation of a graph.
+/// One command of a graph.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
     pub tag: Tag,
     /// Of the nodes that it comes after.
     after: Part,
-    pub work: Work,
+    work: Work,
 }
 
-/// What a node does. Host memory is given by address.
+/// What a node does: a command without its pointers. Host memory is given by address.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Work {
+enum Work {
     /// Nothing: keeps the place of a copy or fill of no bytes, which a graph cannot have.
     Nothing,
     CopyToDevice {
@@ -59,37 +64,72 @@ pub(crate) enum Work {
     },
     Fill {
         to: DevicePtr,
-        /// See [`Recording::pattern`].
+        /// Among [`Recording::patterns`].
         pattern: Part,
         count: usize,
     },
     Launch {
-        /// See [`Recording::kernel`].
+        /// Among [`Recording::kernels`].
         kernel: u32,
     },
 }
 
-/// An operation on its way into a recording.
-pub(crate) enum New<'a> {
-    /// A copy, or nothing.
-    Work(Work),
+/// A command on its way into a recording.
+enum New<'a> {
+    /// A copy, or nothing: all that there is to it.
+    Whole(Work),
     Fill {
         to: DevicePtr,
         pattern: &'a [u8],
         count: usize,
     },
-    /// Each of its `params` points to as many initialised bytes as `sizes` says.
     Launch(&'a RawLaunch<'a>),
 }
 
+impl<'a> New<'a> {
+    /// What becomes of a command; `None` if no graph can have it.
+    #[inline(always)]
+    fn of(command: &Command<'a>) -> Option<Self> {
+        // What there is nothing to do for has no memory either.
+        let whole = |bytes, work| Self::Whole(if bytes == 0 { Work::Nothing } else { work });
+        // A node has addresses alone. What makes pointers of them again needs the provenance.
+        match *command {
+            Command::CopyToDevice { to, from, bytes } => {
+                let from = from.expose_provenance();
+                Some(whole(bytes, Work::CopyToDevice { to, from, bytes }))
+            }
+            Command::CopyToHost { to, from, bytes } => {
+                let to = to.expose_provenance();
+                Some(whole(bytes, Work::CopyToHost { to, from, bytes }))
+            }
+            Command::CopyOnDevice { to, from, bytes } => {
+                Some(whole(bytes, Work::CopyOnDevice { to, from, bytes }))
+            }
+            Command::Fill { .. } if command.is_nothing() => Some(Self::Whole(Work::Nothing)),
+            Command::Fill { to, pattern, count } => Some(Self::Fill { to, pattern, count }),
+            Command::Launch(launch) => Some(Self::Launch(launch)),
+            Command::CopyRows(_)
+            | Command::Host { .. }
+            | Command::Signal(_)
+            | Command::Record(_)
+            | Command::Wait(_)
+            | Command::Graph { .. } => None,
+        }
+    }
+}
+
+/// No graph can have such a command.
+#[derive(Debug)]
+pub(crate) struct NotInGraph;
+
 /// A kernel launch in a graph.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kernel {
-    pub function: RawFunction,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
+struct Kernel {
+    function: RawFunction,
+    grid: [u32; 3],
+    block: [u32; 3],
     /// Dynamic shared memory, in bytes.
-    pub shared: u32,
+    shared: u32,
     /// Among [`Recording::sizes`].
     params: Part,
     /// Of its parameters, one after another.
@@ -100,7 +140,7 @@ pub(crate) struct Kernel {
 /// A part of a parameter's bytes. CUDA's vector types are aligned to 16 bytes at most.
 type Word = u128;
 
-/// Operations and their order. A node comes after nodes recorded before it only.
+/// Commands and their order. A node comes after nodes recorded before it only.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     nodes: Vec<Node>,
@@ -136,27 +176,27 @@ impl Recording {
         accesses.clear();
     }
 
-    /// Adds an operation that comes after those of `after`, and gives its index.
-    pub fn push(&mut self, tag: Tag, after: &[u32], work: Work) -> u32 {
+    /// Adds a command that comes after the nodes of `after`, with all that it points to copied. Gives its
+    /// index.
+    ///
+    /// # Errors
+    /// No graph can have it.
+    ///
+    /// # Safety
+    /// Each parameter of a launch points to as many initialised bytes as its size says.
+    pub unsafe fn push(&mut self, tag: Tag, after: &[u32], command: &Command<'_>) -> Result<u32, NotInGraph> {
+        let work = match New::of(command).ok_or(NotInGraph)? {
+            New::Whole(work) => work,
+            New::Fill { to, pattern, count } => self.fill(to, pattern, count),
+            // SAFETY: the caller's promise.
+            New::Launch(launch) => unsafe { self.launch(launch) },
+        };
         let start = self.after.len();
         // One by one: there are one or two.
         after.iter().for_each(|&before| self.after.push(before));
         let after = Part::new(start, self.after.len());
         self.nodes.push(Node { tag, after, work });
-        self.nodes.len() as u32 - 1
-    }
-
-    /// What an operation is as a node, with all that it points to copied.
-    ///
-    /// # Safety
-    /// As [`launch`](Self::launch), of a launch.
-    pub unsafe fn work(&mut self, new: &New<'_>) -> Work {
-        match *new {
-            New::Work(work) => work,
-            New::Fill { to, pattern, count } => self.fill(to, pattern, count),
-            // SAFETY: the caller's promise.
-            New::Launch(launch) => unsafe { self.launch(launch) },
-        }
+        Ok(self.nodes.len() as u32 - 1)
     }
 
     /// Becomes the first `len` nodes of another recording.
@@ -184,10 +224,7 @@ impl Recording {
     }
 
     /// A fill's work, with its pattern copied.
-    pub fn fill(&mut self, to: DevicePtr, pattern: &[u8], count: usize) -> Work {
-        if pattern.is_empty() || count == 0 {
-            return Work::Nothing;
-        }
+    fn fill(&mut self, to: DevicePtr, pattern: &[u8], count: usize) -> Work {
         let start = self.patterns.len();
         self.patterns.extend_from_slice(pattern);
         Work::Fill { to, pattern: Part::new(start, self.patterns.len()), count }
@@ -196,9 +233,9 @@ impl Recording {
     /// A launch's work, with its parameters copied.
     ///
     /// # Safety
-    /// Each of `params` points to as many initialised bytes as `sizes` says.
-    pub unsafe fn launch(&mut self, launch: &RawLaunch<'_>) -> Work {
-        let &RawLaunch { function, grid, block, shared, ref params, sizes, accesses, .. } = launch;
+    /// As [`push`](Self::push).
+    unsafe fn launch(&mut self, launch: &RawLaunch<'_>) -> Work {
+        let &RawLaunch { function, grid, block, shared, params, sizes, accesses, .. } = launch;
         let (first_param, first_word) = (self.sizes.len(), self.words.len());
         let first_access = self.accesses.len();
         if sizes.iter().all(|&bytes| bytes == 4 || bytes == 8) {
@@ -234,7 +271,8 @@ impl Recording {
         let start = self.words.len();
         self.words.resize(start + words_of(bytes), 0);
         let place = bytemuck::cast_slice_mut::<Word, u8>(&mut self.words[start..]);
-        // SAFETY: `value` has that many bytes; `place` was made with room for them and is this recording's own.
+        // SAFETY: `value` has that many bytes; `place` was made with room for them and is this recording's
+        // own.
         unsafe { place.as_mut_ptr().copy_from_nonoverlapping(value, bytes) };
     }
 
@@ -243,30 +281,59 @@ impl Recording {
         &self.after[node.after.range()]
     }
 
+    /// Hands `view` the command of a node; `None` if that does nothing. `params`: room for a launch's.
+    ///
+    /// A launch's parameters point into this recording. Its host body comes with the launch of the graph.
+    pub fn command<R>(
+        &self,
+        node: &Node,
+        params: &mut Vec<*mut c_void>,
+        view: impl FnOnce(Option<Command<'_>>) -> R,
+    ) -> R {
+        let Work::Launch { kernel } = node.work else { return view(self.copy_or_fill(node.work)) };
+        let kernel = self.kernel(kernel);
+        let &Kernel { function, grid, block, shared, .. } = kernel;
+        let sizes = &self.sizes[kernel.params.range()];
+        let mut next = kernel.words.range().start;
+        params.clear();
+        params.extend(sizes.iter().map(|&bytes| {
+            let value = &self.words[next..];
+            next += words_of(bytes);
+            value.as_ptr().cast_mut().cast::<c_void>()
+        }));
+        let (accesses, bodies) = (self.accesses(kernel), HostBodies::OfGraph);
+        let launch = RawLaunch { function, grid, block, shared, params, sizes, accesses, bodies };
+        view(Some(Command::Launch(&launch)))
+    }
+
+    /// A node's command, if it is a copy or a fill.
+    fn copy_or_fill(&self, work: Work) -> Option<Command<'_>> {
+        Some(match work {
+            Work::Nothing | Work::Launch { .. } => return None,
+            Work::CopyToDevice { to, from, bytes } => {
+                Command::CopyToDevice { to, from: ptr::with_exposed_provenance(from), bytes }
+            }
+            Work::CopyToHost { to, from, bytes } => {
+                Command::CopyToHost { to: ptr::with_exposed_provenance_mut(to), from, bytes }
+            }
+            Work::CopyOnDevice { to, from, bytes } => Command::CopyOnDevice { to, from, bytes },
+            Work::Fill { to, pattern, count } => Command::Fill { to, pattern: self.pattern(pattern), count },
+        })
+    }
+
     /// A launch's kernel.
-    pub fn kernel(&self, kernel: u32) -> &Kernel {
+    fn kernel(&self, kernel: u32) -> &Kernel {
         &self.kernels[kernel as usize]
     }
 
     /// The bytes that a fill repeats.
-    pub fn pattern(&self, pattern: Part) -> &[u8] {
+    fn pattern(&self, pattern: Part) -> &[u8] {
         &self.patterns[pattern.range()]
     }
 
     /// What a kernel may touch.
-    pub fn accesses(&self, kernel: &Kernel) -> &[Access] {
+    fn accesses(&self, kernel: &Kernel) -> &[Access] {
         &self.accesses[kernel.accesses.range()]
-    }
-
-    /// Where a kernel's parameters are, as `cuLaunchKernel` takes them; valid as long as the recording is unchanged.
-    pub fn param_pointers(&self, kernel: &Kernel) -> Vec<*mut c_void> {
-        let mut next = kernel.words.range().start;
-        let pointer = |&bytes: &usize| {
-            let value = &self.words[next..];
-            next += words_of(bytes);
-            value.as_ptr().cast_mut().cast()
-        };
-        self.sizes[kernel.params.range()].iter().map(pointer).collect()
     }
 
     /// The sizes and the words of a kernel's parameters.
@@ -279,17 +346,16 @@ impl Recording {
         self.nodes.iter().map(|node| node.tag)
     }
 
+    /// Whether none of its nodes does anything.
+    pub fn is_nothing(&self) -> bool {
+        self.nodes.iter().all(|node| node.work == Work::Nothing)
+    }
+
     /// Whether a copy or fill uses memory in one of the ranges.
     pub fn uses_any(&self, ranges: &[Range<u64>]) -> bool {
+        let commands = || self.nodes.iter().filter_map(|node| self.copy_or_fill(node.work));
         let within = |address: u64| ranges.iter().any(|range| range.contains(&address));
-        let uses = |node: &Node| match node.work {
-            Work::CopyToDevice { to, from, .. } => within(to.0) || within(from as u64),
-            Work::CopyToHost { to, from, .. } => within(to as u64) || within(from.0),
-            Work::CopyOnDevice { to, from, .. } => within(to.0) || within(from.0),
-            Work::Fill { to, .. } => within(to.0),
-            Work::Nothing | Work::Launch { .. } => false,
-        };
-        !ranges.is_empty() && self.nodes.iter().any(uses)
+        !ranges.is_empty() && commands().any(|command| command.places().into_iter().flatten().any(within))
     }
 }
 

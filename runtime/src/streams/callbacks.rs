@@ -11,10 +11,9 @@ use crate::base::unwind::{contain, panic_message};
 use crate::device::checked::Outstanding;
 use crate::device::checked::core::StreamCore;
 use crate::device::pending::callbacks::{Callbacks, Message};
-use crate::device::pending::operation::Operation;
 use crate::device::pending::progress::Clock;
 use crate::device::pending::{Caller, caller};
-use crate::driver::HostJob;
+use crate::driver::{Command, HostJob};
 
 /// What a callback is told of the stream: whether it has got there.
 pub type Arrived = Result<()>;
@@ -62,7 +61,7 @@ impl Stream {
             stream: Arc::downgrade(core),
             at,
         };
-        let signal = Operation::Signal(Box::new(move || pending.call(Ok(()))));
+        let signal = Command::Signal(Box::new(move || pending.call(Ok(()))));
         // SAFETY: it uses no memory. It hands the callback on, and so does dropping it.
         at.located(|| unsafe { self.enqueue(at, &[], signal) })?;
         if !driver.polls() {
@@ -109,7 +108,7 @@ impl Stream {
             }
         });
         // SAFETY: it uses no memory of its own: what it has captured it has as any other thread would.
-        at.located(|| unsafe { self.enqueue(at, &[], Operation::Host { job, accesses: &[] }) })
+        at.located(|| unsafe { self.enqueue(at, &[], Command::Host { job, accesses: &[] }) })
     }
 }
 

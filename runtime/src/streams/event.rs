@@ -11,6 +11,7 @@ use crate::device::checked::core::StreamCore;
 use crate::device::pending::progress::Clock;
 use crate::device::pending::{Caller, Kind, caller};
 use crate::device::stream as raw;
+use crate::driver::Command;
 
 /// A point in a stream, for other streams and the host to wait for, or to measure time from: a `cudaEvent_t`.
 ///
@@ -198,7 +199,7 @@ impl Event {
         state.enqueued += 1;
         let tag = registry.callers().tag(driver, at, state.enqueued);
         // SAFETY: both are live, and of one device.
-        let outcome = unsafe { driver.record(self.raw.raw, stream.raw, tag) };
+        let outcome = unsafe { driver.enqueue(Command::Record(self.raw.raw), stream.raw, tag) };
         outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
         state.clock = joined.unwrap_or_else(|| std::mem::take(&mut state.clock));
         *recorded = Recorded::Enqueued(stream.now(&state));
@@ -233,7 +234,7 @@ impl Event {
                 let registry = self.device.registry();
                 let tag = registry.callers().tag(driver, at, state.enqueued);
                 // SAFETY: both are live, and of one device.
-                let outcome = unsafe { driver.wait(stream.raw, self.raw.raw, tag) };
+                let outcome = unsafe { driver.enqueue(Command::Wait(self.raw.raw), stream.raw, tag) };
                 outcome.map_err(|error| registry.callers().explain(error, Some(at)))?;
                 state.clock.join(clock);
                 Ok(())

@@ -11,11 +11,11 @@ use crate::base::kernel::Grid;
 use crate::device::Device;
 use crate::device::checked::capture::{Captured, Capturing};
 use crate::device::memory::{PinnedBuf, PinnedCore, release};
-use crate::device::pending::operation::{Bodies, Operation};
 use crate::device::pending::uses::{Used, is_same};
 use crate::device::pending::{Caller, Uses, caller};
-use crate::driver::RawGraph;
+
 use crate::driver::recording::Recording;
+use crate::driver::{Bodies, Command, RawGraph};
 
 /// Operations that were captured from streams, to be launched as one: a `cudaGraphExec_t`.
 ///
@@ -197,10 +197,10 @@ impl Graph {
             Vec::new()
         };
         let Some(graph) = &self.raw else { return Err(ErrorKind::Skipped.into()) };
-        let operation = Operation::Graph { graph, nodes: &self.nodes, bodies };
+        let launch = Command::Graph { graph, nodes: &self.nodes, bodies };
         // SAFETY: the memory is that of the nodes, which was checked when they were captured. The graph stays as long as a launch
         // of it is pending.
-        unsafe { stream.enqueue(at, &self.used, operation) }?;
+        unsafe { stream.enqueue(at, &self.used, launch) }?;
         stream.core.note_last(&self.launches, at);
         Ok(())
     }

@@ -11,9 +11,9 @@ use crate::device::launch::{
     Arguments, Launch, LaunchTarget, ReadArg, ReadWriteArg, View, ViewMut, WriteArg, aliases,
 };
 use crate::device::memory::{DeviceBuf, PinnedBuf};
-use crate::device::pending::operation::{Bodies, Operation};
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, caller};
+use crate::driver::{Bodies, Command};
 use bytemuck::Pod;
 
 impl Stream {
@@ -70,12 +70,10 @@ impl LaunchTarget for Stream {
                 Ok(Used { anew: access.anew, ..used })
             });
             let memory = memory.collect::<Result<Vec<Used>>>()?;
-            let body = || bodies.body(grid);
-            let launch = arguments.launch(function, grid, &body);
-            let operation = Operation::Launch { launch, bodies, grid };
+            let launch = arguments.launch(function, grid, bodies);
             // SAFETY: the memory was found among the device's; the rest is the caller's promise. The function's module stays as
             // long as the device: only those with symbols have one of their own.
-            unsafe { self.enqueue(at, &memory, operation) }
+            unsafe { self.enqueue(at, &memory, Command::Launch(&launch)) }
         })();
         result.map_err(|error: Error| error.at(at.place()))
     }

@@ -16,10 +16,9 @@ use crate::base::error::{ErrorKind, Result};
 use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::checked::core::{Keep, StreamCore};
-use crate::device::pending::operation::Operation;
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, Kind, caller};
-use crate::driver::{RawStream, RowsBetween};
+use crate::driver::{Command, RawStream, RowsBetween};
 
 /// A stream: operations that a device carries out one after another, in the order in which they are enqueued.
 ///
@@ -234,7 +233,11 @@ impl Stream {
             let (from, to) = (from.part(), to.part());
             same_len(from.len, to.len)?;
             let used = [from.used(self.device(), false)?, to.used::<T>(self.device(), true)?];
-            let upload = Operation::Upload { to: to.ptr, from: from.range.ptr(), bytes: to.bytes::<T>() };
+            let upload = Command::CopyToDevice {
+                to: to.ptr,
+                from: from.range.ptr().cast_const(),
+                bytes: to.bytes::<T>(),
+            };
             // SAFETY: both ranges were checked, and have as many bytes.
             unsafe { self.enqueue(at, &used, upload) }
         })
@@ -252,7 +255,7 @@ impl Stream {
             same_len(from.len, to.len)?;
             let used = [from.used::<T>(self.device(), false)?, to.used(self.device(), true)?];
             let download =
-                Operation::Download { to: to.range.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
+                Command::CopyToHost { to: to.range.ptr(), from: from.ptr, bytes: from.bytes::<T>() };
             // SAFETY: as above.
             unsafe { self.enqueue(at, &used, download) }
         })
@@ -269,7 +272,7 @@ impl Stream {
             let (from, to) = (from.part(), to.part());
             same_len(from.len, to.len)?;
             let used = [from.used::<T>(self.device(), false)?, to.used::<T>(self.device(), true)?];
-            let copy = Operation::OnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
+            let copy = Command::CopyOnDevice { to: to.ptr, from: from.ptr, bytes: to.bytes::<T>() };
             // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
             unsafe { self.enqueue(at, &used, copy) }
         })
@@ -288,7 +291,7 @@ impl Stream {
             let pattern = bytemuck::bytes_of(&value);
             let count = if pattern.is_empty() { 0 } else { to.len };
             // SAFETY: the range was checked; it begins whole elements after an allocation's start, which is aligned to 256 bytes.
-            unsafe { self.enqueue(at, &used, Operation::Fill { to: to.ptr, pattern, count }) }
+            unsafe { self.enqueue(at, &used, Command::Fill { to: to.ptr, pattern, count }) }
         })
     }
 
@@ -326,7 +329,7 @@ impl Stream {
             let between = RowsBetween::HostAndDevice { to: to.ptr, from: from.range.ptr() };
             let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
             // SAFETY: both ranges were checked, and have the rectangle's rows.
-            unsafe { self.enqueue(at, &used, Operation::Rows(rectangle.raw::<T>(between))) }
+            unsafe { self.enqueue(at, &used, Command::CopyRows(rectangle.raw::<T>(between))) }
         })
     }
 
@@ -349,7 +352,7 @@ impl Stream {
             let between = RowsBetween::DeviceAndHost { to: to.range.ptr(), from: from.ptr };
             let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
             // SAFETY: as above.
-            unsafe { self.enqueue(at, &used, Operation::Rows(rectangle.raw::<T>(between))) }
+            unsafe { self.enqueue(at, &used, Command::CopyRows(rectangle.raw::<T>(between))) }
         })
     }
 
@@ -373,7 +376,7 @@ impl Stream {
             let between = RowsBetween::OnDevice { to: to.ptr, from: from.ptr };
             let used = from_rows.of(&from_used).chain(to_rows.of(&to_used)).collect::<Vec<_>>();
             // SAFETY: as above. One is borrowed mutably, so that they do not overlap.
-            unsafe { self.enqueue(at, &used, Operation::Rows(rectangle.raw::<T>(between))) }
+            unsafe { self.enqueue(at, &used, Command::CopyRows(rectangle.raw::<T>(between))) }
         })
     }
 
@@ -448,14 +451,9 @@ impl Stream {
 
     /// # Safety
     /// As [`StreamCore::enqueue`].
-    pub(super) unsafe fn enqueue(
-        &self,
-        caller: Caller,
-        used: &[Used],
-        operation: Operation<'_>,
-    ) -> Result<()> {
+    pub(super) unsafe fn enqueue(&self, caller: Caller, used: &[Used], command: Command<'_>) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.core.enqueue(caller, used, self.checked, operation) }
+        unsafe { self.core.enqueue(caller, used, self.checked, command) }
     }
 }
 

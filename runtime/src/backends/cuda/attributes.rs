@@ -66,13 +66,13 @@ impl Attributed {
         function: &RawFunction,
         launch: Grid,
         stream: CUstream,
-        params: &mut [*mut c_void],
+        params: &[*mut c_void],
     ) -> DriverResult<()> {
         let mut attributes = attributes(function);
         let config = config(launch, stream, &mut attributes);
         let handle = function_handle(*function);
-        // SAFETY: the attributes outlive the call; the rest is the caller's promise.
-        unsafe { self.0.cuLaunchKernelEx(&config, handle, params.as_mut_ptr(), ptr::null_mut()) }
+        // SAFETY: the attributes outlive the call, which only reads the list of parameters; the rest is the caller's promise.
+        unsafe { self.0.cuLaunchKernelEx(&config, handle, params.as_ptr().cast_mut(), ptr::null_mut()) }
     }
 
     /// Gives a kernel's node its attributes, before the graph is made executable.

@@ -16,15 +16,10 @@ use std::time::{Duration, SystemTime};
 
 use etcetera::BaseStrategy;
 
-use super::compile::Compiled;
+use super::compiled::Compiled;
+use super::key::{Key, MAGIC, VERSION};
 use super::owned;
 use crate::base::error::Result;
-
-/// What files begin with.
-const MAGIC: &[u8; 16] = b"thalweg kernels\n";
-
-/// Of the files, and of how a key is made.
-const VERSION: u32 = 1;
 
 /// What finished files end with.
 const EXTENSION: &str = "kernels";
@@ -37,51 +32,6 @@ const LIMIT: u64 = 512 << 20;
 
 /// An unfinished file that is older was left by a process that has died.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Hashes everything that decides what a compiler makes of a source.
-///
-/// Each part goes in with its length, so that no two lists of parts are the same bytes.
-#[derive(Debug)]
-pub(super) struct Key(blake3::Hasher);
-
-impl Key {
-    pub(super) fn new() -> Self {
-        let mut key = Self(blake3::Hasher::new());
-        key.bytes(MAGIC).number(VERSION.into());
-        key
-    }
-
-    pub(super) fn number(&mut self, number: u64) -> &mut Self {
-        self.0.update(&number.to_le_bytes());
-        self
-    }
-
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        self.number(bytes.len() as u64).0.update(bytes);
-        self
-    }
-
-    pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        self.bytes(text.as_bytes())
-    }
-
-    pub(super) fn list<'a>(&mut self, texts: impl Iterator<Item = &'a str> + Clone) -> &mut Self {
-        self.number(texts.clone().count() as u64);
-        for text in texts {
-            self.text(text);
-        }
-        self
-    }
-
-    fn hash(&self) -> [u8; 32] {
-        *self.0.finalize().as_bytes()
-    }
-
-    /// In hexadecimal digits.
-    pub(super) fn name(&self) -> String {
-        self.0.finalize().to_hex().to_string()
-    }
-}
 
 /// The folder, if nobody else may write into it. Without one, the caller measures again.
 pub(crate) fn own_folder() -> Option<PathBuf> {

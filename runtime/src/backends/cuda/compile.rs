@@ -2,30 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::cache::{Cache, Key};
+use super::cache::Cache;
+use super::compiled::Compiled;
 use super::headers::Includes;
+use super::key::Key;
 use super::nvrtc::{self, Compiler};
 use crate::base::error::{ErrorKind, Result};
 use crate::base::events;
 use crate::base::kernel::{KernelModule, KernelSource};
-
-/// A compiled kernel source.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[doc(hidden)]
-pub struct Compiled {
-    /// A cubin, or NUL-terminated PTX.
-    pub image: Vec<u8>,
-    /// For each name expression the name that its kernel has in the image.
-    pub names: Vec<(String, String)>,
-}
-
-impl Compiled {
-    /// The name in the image of what a name expression has instantiated.
-    pub(crate) fn lowered(&self, instance: &str) -> Option<&str> {
-        let (_, lowered) = self.names.iter().find(|(expression, _)| expression == instance)?;
-        Some(lowered)
-    }
-}
 
 /// How often this process has had NVRTC compile a source.
 static COMPILATIONS: AtomicU64 = AtomicU64::new(0);

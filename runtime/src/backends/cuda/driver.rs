@@ -7,30 +7,26 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys::{self, CUevent, CUstream};
+use cudarc::driver::sys;
 
 use super::api::{self, Api};
 use super::context::Context;
+use super::devices::device_count;
 use super::ends::Ends;
-use super::fill::fill;
 use super::freed::Freed;
+use super::handles::{LEGACY_STREAM, PER_THREAD_STREAM, event_handle, stream_handle};
 use super::host::HostFunctions;
 use super::launch::{self, too_old};
 use super::module::Modules;
-use super::{graph, info, pinned, rows};
+use super::{enqueue, graph, info, pinned};
 use crate::base::error::{ErrorKind, Result};
 use crate::base::host_copy::numa::{self, Node};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::driver::recording::Recording;
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
-    RawGraph, RawLaunch, RawModule, RawStream, Rows, Tag,
+    Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
+    RawModule, RawStream, Tag,
 };
-
-/// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.
-pub(crate) const LEGACY_STREAM: u64 = 1;
-/// `CU_STREAM_PER_THREAD`: the calling thread's own.
-pub(crate) const PER_THREAD_STREAM: u64 = 2;
 
 /// Of memory that is registered: for every GPU, and to be reached by kernels.
 const REGISTERED: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
@@ -87,7 +83,7 @@ impl Deref for Cuda {
 impl Cuda {
     /// The GPU of this index, with its primary context.
     pub(super) fn new(index: usize) -> Result<Self> {
-        let count = super::device_count()?;
+        let count = device_count()?;
         if index >= count {
             return Err(ErrorKind::NoSuchDevice { index, count }.into());
         }
@@ -144,7 +140,7 @@ impl Cuda {
         Ok(RawEvent(event.expose_provenance() as u64))
     }
 
-    /// What follows each enqueued operation: nothing, unless `THALWEG_SYNC` asks to wait for it.
+    /// What follows each enqueued command: nothing, unless `THALWEG_SYNC` asks to wait for it.
     ///
     /// # Safety
     /// `stream` is live and of this device.
@@ -186,16 +182,6 @@ impl fmt::Debug for Cuda {
             .field("synchronous", &self.synchronous)
             .finish_non_exhaustive()
     }
-}
-
-// Handles travel through the crate as numbers, since threads share them.
-
-pub(super) fn stream_handle(stream: RawStream) -> CUstream {
-    ptr::with_exposed_provenance_mut(stream.0 as usize)
-}
-
-fn event_handle(event: RawEvent) -> CUevent {
-    ptr::with_exposed_provenance_mut(event.0 as usize)
 }
 
 impl Driver for Cuda {
@@ -360,24 +346,6 @@ impl Driver for Cuda {
         unsafe { api.cuEventDestroy_v2(event_handle(event)) }
     }
 
-    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        let api = self.enter()?;
-        // SAFETY: the caller promises that both are live and of this device.
-        unsafe {
-            api.cuEventRecord(event_handle(event), stream_handle(stream))?;
-            self.enqueued("cuEventRecord", stream, tag)
-        }
-    }
-
-    unsafe fn wait(&self, stream: RawStream, event: RawEvent, tag: Tag) -> DriverResult<()> {
-        let api = self.enter()?;
-        // SAFETY: the caller promises that both are live and of this device; there are no flags.
-        unsafe {
-            api.cuStreamWaitEvent(stream_handle(stream), event_handle(event), 0)?;
-            self.enqueued("cuStreamWaitEvent", stream, tag)
-        }
-    }
-
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the caller promises that the event is live.
@@ -398,97 +366,17 @@ impl Driver for Cuda {
         }
     }
 
-    unsafe fn copy_to_device(
-        &self,
-        to: DevicePtr,
-        from: *const u8,
-        bytes: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        if bytes == 0 {
+    unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        if command.is_nothing() {
             return Ok(());
         }
         let api = self.enter()?;
-        // SAFETY: the caller promises that the stream is live and that both ranges stay allocated until the copy has
-        // completed.
+        // SAFETY: the caller's promise; the context is current.
         unsafe {
-            api.cuMemcpyHtoDAsync_v2(to.0, from.cast(), bytes, stream_handle(stream))?;
-            self.enqueued("cuMemcpyHtoDAsync", stream, tag)
-        }
-    }
-
-    unsafe fn copy_to_host(
-        &self,
-        to: *mut u8,
-        from: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let api = self.enter()?;
-        // SAFETY: the caller promises that the stream is live and that both ranges stay allocated, and the host's
-        // untouched, until the copy has completed.
-        unsafe {
-            api.cuMemcpyDtoHAsync_v2(to.cast(), from.0, bytes, stream_handle(stream))?;
-            self.enqueued("cuMemcpyDtoHAsync", stream, tag)
-        }
-    }
-
-    unsafe fn copy_on_device(
-        &self,
-        to: DevicePtr,
-        from: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        let api = self.enter()?;
-        // SAFETY: the caller promises that the stream is live and that both ranges, which do not overlap, stay
-        // allocated until the copy has completed.
-        unsafe {
-            api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream_handle(stream))?;
-            self.enqueued("cuMemcpyDtoDAsync", stream, tag)
-        }
-    }
-
-    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let api = self.enter()?;
-        let copy = rows::copy(rows);
-        // SAFETY: the caller promises that the stream is live and that both sides stay allocated, and the host's untouched where
-        // it is written, until the copy has completed.
-        unsafe {
-            api.cuMemcpy2DAsync_v2(&copy, stream_handle(stream))?;
-            self.enqueued("cuMemcpy2DAsync", stream, tag)
-        }
-    }
-
-    unsafe fn fill(
-        &self,
-        to: DevicePtr,
-        pattern: &[u8],
-        count: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        if pattern.is_empty() || count == 0 {
-            return Ok(());
-        }
-        let api = self.enter()?;
-        // SAFETY: the caller promises that the stream is live and that the range stays allocated until it is filled; it
-        // is aligned to 256 bytes.
-        unsafe {
-            fill(api, to.0, pattern, count, stream_handle(stream))?;
-            self.enqueued("cuMemsetAsync", stream, tag)
+            match enqueue::enqueue(api, &self.host, command, stream)? {
+                Some(call) => self.enqueued(call, stream, tag),
+                None => Ok(()),
+            }
         }
     }
 
@@ -548,58 +436,10 @@ impl Driver for Cuda {
         unsafe { graph::update(api, self.context.handle(), graph, nodes, changed) }
     }
 
-    unsafe fn launch_graph(
-        &self,
-        graph: &RawGraph,
-        _nodes: &Recording,
-        _bodies: Vec<HostBody>,
-        stream: RawStream,
-        _tag: Tag,
-    ) -> DriverResult<()> {
-        let api = self.enter()?;
-        // SAFETY: the caller promises that both are live and that all that the graph uses stays allocated until it has
-        // run.
-        unsafe { graph::launch(api, graph, stream_handle(stream)) }
-    }
-
     unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
         let api = self.enter()?;
         // SAFETY: the caller promises that the graph is live and not under way.
         unsafe { graph::destroy(api, graph) }
-    }
-
-    unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        let api = self.enter()?;
-        // SAFETY: the caller promises that the function came from `load`, that the stream is live, that the parameters
-        // match the kernel's, and that what they point to on the device stays allocated until it has run.
-        unsafe {
-            let call = launch::enqueue(api, launch, stream_handle(stream))?;
-            self.enqueued(call, stream, tag)
-        }
-    }
-
-    unsafe fn host(
-        &self,
-        job: HostJob,
-        _accesses: &[Access],
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        let api = self.enter()?;
-        // SAFETY: the caller promises that the stream is live; the context is current.
-        unsafe {
-            self.host.run(api, stream, job)?;
-            self.enqueued("cuLaunchHostFunc", stream, tag)
-        }
-    }
-
-    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        let api = self.enter()?;
-        // SAFETY: the caller promises that the stream is live; the context is current.
-        unsafe {
-            self.host.signal(api, stream, signal)?;
-            self.enqueued("cuLaunchHostFunc", stream, tag)
-        }
     }
 
     fn clock(&self) -> Duration {

@@ -5,11 +5,11 @@ use std::ptr;
 
 use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
 
-use super::api::Api;
+use super::api::{Api, NOT_SUPPORTED, error};
 use super::fill::{self, Word};
 use super::launch::{function_handle, has_attributes, too_old};
-use crate::driver::recording::{Kernel, Node, Recording, Work};
-use crate::driver::{DevicePtr, DriverResult, RawGraph};
+use crate::driver::recording::Recording;
+use crate::driver::{Command, DevicePtr, DriverResult, RawGraph, RawLaunch};
 
 /// `CUDA_ERROR_INVALID_VALUE`
 const INVALID_VALUE: u32 = 1;
@@ -50,12 +50,13 @@ pub(super) unsafe fn build(api: &Api, context: CUcontext, nodes: &Recording) -> 
     unsafe { graphs.cuGraphCreate(&mut graph, 0)? };
     let building = Building { api, graph };
     let mut handles: Vec<CUgraphNode> = Vec::with_capacity(nodes.len());
-    let mut after = Vec::new();
+    let (mut after, mut params) = (Vec::new(), Vec::new());
     for node in nodes.nodes() {
         after.clear();
         after.extend(nodes.after(node).iter().map(|&before| handles[before as usize]));
         // SAFETY: the graph and the nodes before are live; the rest is the caller's promise.
-        let added = unsafe { add(api, context, graph, &after, nodes, node) };
+        let added =
+            nodes.command(node, &mut params, |command| unsafe { add(api, context, graph, &after, command) });
         handles.push(added.map_err(|mut error| {
             error.tag = Some((node.tag.operation, node.tag.chunk));
             error
@@ -80,32 +81,21 @@ unsafe fn add(
     context: CUcontext,
     graph: CUgraph,
     after: &[CUgraphNode],
-    nodes: &Recording,
-    node: &Node,
+    command: Option<Command<'_>>,
 ) -> DriverResult<CUgraphNode> {
     let (graphs, kernels) = api.graphs()?;
     let (first, count) = (after.as_ptr(), after.len());
     let mut handle = ptr::null_mut();
-    if let Some(params) = copied(node.work) {
-        // SAFETY: `handle` is a place for the result, the driver reads `after` and `params` before it returns, and the
-        // addresses are used by a launch only.
-        unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, &params, context)? };
-        return Ok(handle);
-    }
-    match node.work {
-        Work::Launch { kernel } => {
-            let kernel = nodes.kernel(kernel);
-            let mut values = nodes.param_pointers(kernel);
-            let params = launched(kernel, &mut values);
-            // SAFETY: as above; the values are the kernel's parameters, which the driver copies before it returns.
-            unsafe { kernels.add(&mut handle, graph, after, &params)? };
-            if has_attributes(&kernel.function) {
-                // SAFETY: the node was just made, of this function.
-                unsafe { api.attributed().map_err(too_old)?.set_on_node(handle, &kernel.function)? };
-            }
+    match Params::of(command)? {
+        Params::Empty => {
+            // SAFETY: `handle` is a place for the result, and the driver reads `after` before it returns.
+            unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, first, count)? };
         }
-        Work::Fill { to, pattern, count: places } => {
-            let memsets = memsets(to, nodes.pattern(pattern), places);
+        Params::Copy(params) => {
+            // SAFETY: as above, and `params` likewise; the addresses are used by a launch only.
+            unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, &params, context)? };
+        }
+        Params::Memsets(memsets) => {
             let mut words = Vec::with_capacity(memsets.len());
             for params in &memsets {
                 // SAFETY: as above.
@@ -117,8 +107,14 @@ unsafe fn add(
                 unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, words.as_ptr(), words.len())? };
             }
         }
-        // SAFETY: as above.
-        _ => unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, first, count)? },
+        Params::Kernel(launch) => {
+            // SAFETY: as above; the parameters are the kernel's, which the driver copies before it returns.
+            unsafe { kernels.add(&mut handle, graph, after, &launched(launch))? };
+            if has_attributes(&launch.function) {
+                // SAFETY: the node was just made, of this function.
+                unsafe { api.attributed().map_err(too_old)?.set_on_node(handle, &launch.function)? };
+            }
+        }
     }
     Ok(handle)
 }
@@ -134,11 +130,13 @@ pub(super) unsafe fn update(
     nodes: &Recording,
     changed: &[u32],
 ) -> DriverResult<bool> {
+    let mut params = Vec::new();
     for &index in changed {
         let node = &nodes.nodes()[index as usize];
         let handle = ptr::with_exposed_provenance_mut(graph.nodes[index as usize] as usize);
         // SAFETY: the caller's promise.
-        match unsafe { set(api, context, graph, handle, nodes, node) } {
+        let is_set = |command: Option<Command<'_>>| unsafe { set(api, context, graph, handle, command) };
+        match nodes.command(node, &mut params, is_set) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             // What can be changed has got more with each release; what cannot is built anew, and if it is wrong in
@@ -160,34 +158,26 @@ unsafe fn set(
     context: CUcontext,
     graph: &RawGraph,
     handle: CUgraphNode,
-    nodes: &Recording,
-    node: &Node,
+    command: Option<Command<'_>>,
 ) -> DriverResult<bool> {
     let (graphs, kernels) = api.graphs()?;
     let executable = executable_handle(graph);
-    if let Some(params) = copied(node.work) {
-        // SAFETY: both handles are live, and the driver reads `params` before it returns. Launches that are under way
-        // are not affected.
-        unsafe { graphs.cuGraphExecMemcpyNodeSetParams(executable, handle, &params, context)? };
-        return Ok(true);
-    }
-    match node.work {
-        Work::Launch { kernel } => {
-            let kernel = nodes.kernel(kernel);
-            let mut values = nodes.param_pointers(kernel);
-            let params = launched(kernel, &mut values);
-            // Its attributes stay: `Recording::can_replace` has seen that they are the same.
-            // SAFETY: as above.
-            unsafe { kernels.set(executable, handle, &params)? };
+    match Params::of(command)? {
+        Params::Empty => {}
+        Params::Copy(params) => {
+            // SAFETY: both handles are live, and the driver reads `params` before it returns. Launches that are under way
+            // are not affected.
+            unsafe { graphs.cuGraphExecMemcpyNodeSetParams(executable, handle, &params, context)? };
         }
-        Work::Fill { to, pattern, count } => {
-            let memsets = memsets(to, nodes.pattern(pattern), count);
+        Params::Memsets(memsets) => {
             // One of several words is in two dimensions, which cannot be changed.
             let [params] = &memsets[..] else { return Ok(false) };
             // SAFETY: as above.
             unsafe { graphs.cuGraphExecMemsetNodeSetParams(executable, handle, params, context)? };
         }
-        _ => {}
+        // Its attributes stay: `Recording::can_replace` has seen that they are the same.
+        // SAFETY: as above.
+        Params::Kernel(launch) => unsafe { kernels.set(executable, handle, &launched(launch))? },
     }
     Ok(true)
 }
@@ -211,27 +201,57 @@ pub(super) unsafe fn destroy(api: &Api, graph: &RawGraph) -> DriverResult<()> {
     executable.and(described)
 }
 
+/// What a node is made of.
+enum Params<'a> {
+    Empty,
+    Copy(sys::CUDA_MEMCPY3D),
+    Memsets(Vec<sys::CUDA_MEMSET_NODE_PARAMS>),
+    Kernel(&'a RawLaunch<'a>),
+}
+
+impl<'a> Params<'a> {
+    /// Those of a command.
+    ///
+    /// # Errors
+    /// It can be no node, and is in no recording.
+    fn of(command: Option<Command<'a>>) -> DriverResult<Self> {
+        let Some(command) = command else { return Ok(Self::Empty) };
+        Ok(match command {
+            Command::CopyToDevice { to, from, bytes } => {
+                Self::Copy(copied(End::Device(to), End::Host(from.cast_mut().cast()), bytes))
+            }
+            Command::CopyToHost { to, from, bytes } => {
+                Self::Copy(copied(End::Host(to.cast()), End::Device(from), bytes))
+            }
+            Command::CopyOnDevice { to, from, bytes } => {
+                Self::Copy(copied(End::Device(to), End::Device(from), bytes))
+            }
+            Command::Fill { to, pattern, count } => Self::Memsets(memsets(to, pattern, count)),
+            Command::Launch(launch) => Self::Kernel(launch),
+            Command::CopyRows(_)
+            | Command::Host { .. }
+            | Command::Signal(_)
+            | Command::Record(_)
+            | Command::Wait(_)
+            | Command::Graph { .. } => return Err(error(command.call(), NOT_SUPPORTED)),
+        })
+    }
+}
+
 /// One side of a copy.
 enum End {
     Host(*mut c_void),
     Device(DevicePtr),
 }
 
-/// A copy as a row of bytes, if it is one.
-fn copied(work: Work) -> Option<sys::CUDA_MEMCPY3D> {
-    let host = |address| End::Host(ptr::with_exposed_provenance_mut(address));
-    let (to, from, bytes) = match work {
-        Work::CopyToDevice { to, from, bytes } => (End::Device(to), host(from), bytes),
-        Work::CopyToHost { to, from, bytes } => (host(to), End::Device(from), bytes),
-        Work::CopyOnDevice { to, from, bytes } => (End::Device(to), End::Device(from), bytes),
-        _ => return None,
-    };
+/// A copy as a row of bytes.
+fn copied(to: End, from: End, bytes: usize) -> sys::CUDA_MEMCPY3D {
     let parts = |end| match end {
         End::Host(ptr) => (CUmemorytype::CU_MEMORYTYPE_HOST, ptr, 0),
         End::Device(DevicePtr(address)) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, ptr::null_mut(), address),
     };
     let ((from_type, from_host, from_device), (to_type, to_host, to_device)) = (parts(from), parts(to));
-    Some(sys::CUDA_MEMCPY3D {
+    sys::CUDA_MEMCPY3D {
         srcXInBytes: 0,
         srcY: 0,
         srcZ: 0,
@@ -258,7 +278,7 @@ fn copied(work: Work) -> Option<sys::CUDA_MEMCPY3D> {
         WidthInBytes: bytes,
         Height: 1,
         Depth: 1,
-    })
+    }
 }
 
 /// A fill's memsets: as those of [`fill::fill`].
@@ -281,19 +301,19 @@ fn memsets(to: DevicePtr, pattern: &[u8], count: usize) -> Vec<sys::CUDA_MEMSET_
     words.into_iter().enumerate().map(place).collect()
 }
 
-/// A launch whose parameters are where `values` point to.
-fn launched(kernel: &Kernel, values: &mut [*mut c_void]) -> sys::CUDA_KERNEL_NODE_PARAMS {
-    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (kernel.grid, kernel.block);
+/// A launch. The driver writes nothing to the list of its parameters.
+fn launched(launch: &RawLaunch<'_>) -> sys::CUDA_KERNEL_NODE_PARAMS {
+    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
     sys::CUDA_KERNEL_NODE_PARAMS {
-        func: function_handle(kernel.function),
+        func: function_handle(launch.function),
         gridDimX: grid_x,
         gridDimY: grid_y,
         gridDimZ: grid_z,
         blockDimX: block_x,
         blockDimY: block_y,
         blockDimZ: block_z,
-        sharedMemBytes: kernel.shared,
-        kernelParams: values.as_mut_ptr(),
+        sharedMemBytes: launch.shared,
+        kernelParams: launch.params.as_ptr().cast_mut(),
         extra: ptr::null_mut(),
         // The function is loaded: it is no `CUkernel` that a context would have to be given for.
         #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]

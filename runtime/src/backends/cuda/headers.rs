@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::cache::Key;
+use super::key::Key;
 use super::language;
 use super::toolkit::Toolkit;
 use crate::base::kernel::{Header, KernelModule};

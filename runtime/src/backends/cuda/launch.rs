@@ -29,22 +29,21 @@ pub(super) fn too_old(kind: ErrorKind) -> DriverError {
 /// Enqueues a kernel, and gives the name of the driver's function that did it.
 ///
 /// # Safety
-/// As [`Driver::launch`](crate::driver::Driver::launch); the context is current.
+/// As [`Driver::enqueue`](crate::driver::Driver::enqueue); the context is current.
 pub(super) unsafe fn enqueue(
     api: &Api,
-    launch: RawLaunch<'_>,
+    launch: &RawLaunch<'_>,
     stream: CUstream,
 ) -> DriverResult<&'static str> {
-    let RawLaunch { function, grid, block, shared, params, .. } = launch;
+    let &RawLaunch { function, grid, block, shared, params, .. } = launch;
     if has_attributes(&function) {
         let attributed = api.attributed().map_err(too_old)?;
-        let launch = Grid { grid_dim: grid, block_dim: block, shared };
         // SAFETY: the caller's promise. The driver reads the parameters before it returns.
-        unsafe { attributed.launch(&function, launch, stream, params)? };
+        unsafe { attributed.launch(&function, launch.configuration(), stream, params)? };
         return Ok("cuLaunchKernelEx");
     }
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (grid, block);
-    // SAFETY: as above.
+    // SAFETY: as above. It writes nothing to the list of them.
     unsafe {
         api.cuLaunchKernel(
             function_handle(function),
@@ -56,7 +55,7 @@ pub(super) unsafe fn enqueue(
             block_z,
             shared,
             stream,
-            params.as_mut_ptr(),
+            params.as_ptr().cast_mut(),
             ptr::null_mut(),
         )?;
     }

@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUjit_option as Jit, CUmodule};
 
 use super::api::{self, Api};
-use super::compile::{Compiled, compile_for};
+use super::compile::compile_for;
+use super::compiled::Compiled;
 use super::context::Context;
 use super::image::Image;
 use super::nvrtc;

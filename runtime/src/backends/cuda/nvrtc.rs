@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use cudarc::nvrtc::sys::{self, nvrtcProgram};
 use libloading::Library;
 
-use super::compile::Compiled;
+use super::compiled::Compiled;
 use super::headers::{Includes, line_directive, without_mark};
 use super::language;
 use super::probe;

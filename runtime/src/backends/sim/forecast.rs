@@ -2,39 +2,14 @@
 
 use std::time::Duration;
 
-use super::machine::{Machine, Progress};
+pub(crate) use super::demand::Demand;
+use super::job::Progress;
+use super::machine::Machine;
 use super::model::{Model, Nanos};
-use super::queue::{Action, Engine, Work};
+use super::queue::{Action, Work};
+use crate::base::engine::Engine;
 use crate::base::model::DeviceModel;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
-
-/// What some work asks of a device.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Demand {
-    /// A copy to the device, in bytes.
-    ToDevice(f64),
-    /// A copy to the host, in bytes.
-    ToHost(f64),
-    /// A copy on the device, in bytes.
-    OnDevice(f64),
-    /// A kernel or a fill.
-    Kernel {
-        /// Of device memory that it gets through.
-        bytes: f64,
-        /// Of the host's memory that it reads and that it writes.
-        over_the_link: [f64; 2],
-        /// How long it takes alone, where that is known better.
-        time: Option<Duration>,
-        /// Of a launch.
-        blocks: Option<u64>,
-    },
-    /// A function on the CPU, in bytes that it gets through, or how long it takes where that is known better.
-    Host(f64, Option<Duration>),
-    /// A signal to the host.
-    Signal,
-    /// A copy between pageable and page-locked memory, in bytes.
-    Staging(f64),
-}
 
 /// When work was done. In nanoseconds of the forecast's clock.
 #[derive(Debug, Clone, Copy)]
@@ -87,48 +62,48 @@ impl Forecast {
         demand: Demand,
         cost: Nanos,
     ) -> DriverResult<u64> {
-        let work = self.work(demand);
+        // Copying nothing is no work.
+        let work = Work::new(demand, Action::Copy { to: 0, from: 0, bytes: 0 });
         self.machine.enqueue_at("forecast", stream, tag, &[], work, cost)?;
         Ok(self.machine.sequence)
     }
 
-    fn work(&self, demand: Demand) -> Work {
+    /// What a copy that an engine carries out asks for, in bytes.
+    pub(crate) fn copy(&self, engine: Engine, bytes: f64) -> Demand {
+        Demand::copy(&self.machine.model, engine, bytes)
+    }
+
+    /// What a kernel or a fill asks for. `bytes`: of device memory that it gets through. `over_the_link`: of the host's memory
+    /// that it reads and that it writes. `time`: how long it takes alone, where that is known better. `blocks`: of a launch.
+    pub(crate) fn kernel(
+        &self,
+        bytes: f64,
+        over_the_link: [f64; 2],
+        time: Option<Duration>,
+        blocks: Option<u64>,
+    ) -> Demand {
         let model = &self.machine.model;
-        // As much as gets through in that time.
-        let as_bytes =
-            |time: Duration, latency: Nanos, rate: f64| (time.as_secs_f64() * 1e9 - latency).max(0.0) * rate;
-        let mut share = 1.0;
-        let (engine, latency, bytes) = match demand {
-            Demand::ToDevice(bytes) => (Engine::CopyToDevice, model.copy_latency, bytes),
-            Demand::ToHost(bytes) => (Engine::CopyToHost, model.copy_latency, bytes),
-            // It reads and writes.
-            Demand::OnDevice(bytes) => (Engine::Compute, model.copy_latency, 2.0 * bytes),
-            Demand::Kernel { bytes, over_the_link: [reads, writes], time, blocks } => {
-                let latency = model.launch_latency;
-                share = model.share(blocks);
-                let link = model.both_ways(reads, writes) * model.memory_rate;
-                let bytes =
-                    time.map_or(bytes.max(link), |time| as_bytes(time, latency, model.memory_rate * share));
-                (Engine::Compute, latency, bytes)
-            }
-            Demand::Host(bytes, time) => {
-                let latency = model.host_latency;
-                let bytes = time.map_or(bytes, |time| as_bytes(time, latency, model.host_memcpy));
-                (Engine::Host, latency, bytes)
-            }
-            Demand::Signal => (Engine::Host, model.signal_latency, 0.0),
-            Demand::Staging(bytes) => (Engine::Staging, 0.0, bytes),
-        };
-        // Copying nothing is no work.
-        Work {
-            engine,
-            latency,
-            bytes,
-            share,
-            action: Action::Copy { to: 0, from: 0, bytes: 0 },
-            fault: None,
-            before: None,
+        let demand = Demand::kernel(model, bytes, blocks);
+        match time {
+            Some(time) => demand.taking(model, time),
+            None => demand.over_the_link(model, over_the_link),
         }
+    }
+
+    /// What a function on the CPU asks for, in bytes that it gets through, or how long it takes where that is known better.
+    pub(crate) fn function(&self, bytes: f64, time: Option<Duration>) -> Demand {
+        let demand = Demand::host(&self.machine.model, bytes);
+        time.map_or(demand, |time| demand.taking(&self.machine.model, time))
+    }
+
+    /// What a signal to the host asks for.
+    pub(crate) fn signal(&self) -> Demand {
+        Demand::signal(&self.machine.model)
+    }
+
+    /// What a copy between pageable and page-locked memory asks for, in bytes.
+    pub(crate) fn staging(&self, bytes: f64) -> Demand {
+        Demand::staging(bytes)
     }
 
     pub(crate) fn record(

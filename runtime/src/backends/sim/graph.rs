@@ -13,21 +13,31 @@ use std::sync::Arc;
 
 use super::fault;
 use super::machine::Machine;
-use super::memory::Span;
 use super::queue::Work;
+use super::work::{Planned, Spans};
 use crate::base::error::DriverError;
 use crate::driver::{DriverResult, RawGraph, RawStream, Tag};
 
 /// One node, ready to be enqueued.
-pub(super) struct Planned<'a> {
+pub(super) struct GraphNode<'a> {
     pub tag: Tag,
     /// Indices of the nodes it comes directly after, all lower than its own.
     pub after: &'a [u32],
     /// The call that would have enqueued it on a stream.
     pub call: &'static str,
-    pub spans: Vec<Span>,
+    pub spans: Spans,
     /// `None` for a node that does nothing.
     pub work: Option<Work>,
+}
+
+impl<'a> GraphNode<'a> {
+    /// `planned`: `None` for a node that does nothing.
+    pub fn new(tag: Tag, after: &'a [u32], planned: Option<Planned>) -> Self {
+        match planned {
+            Some(Planned { call, spans, work }) => Self { tag, after, call, spans, work: Some(work) },
+            None => Self { tag, after, call: "cuGraphAddEmptyNode", spans: Spans::default(), work: None },
+        }
+    }
 }
 
 impl Machine {
@@ -42,7 +52,7 @@ impl Machine {
         &mut self,
         call: &'static str,
         stream: RawStream,
-        nodes: &[Planned<'_>],
+        nodes: &[GraphNode<'_>],
     ) -> DriverResult<()> {
         self.stream(call, stream)?;
         for node in nodes {
@@ -53,7 +63,7 @@ impl Machine {
     }
 
     /// Changes what the nodes do as faults have it. A node that is refused has the graph refused.
-    pub fn tamper_with_nodes(&mut self, nodes: &mut [Planned<'_>]) -> DriverResult<()> {
+    pub fn tamper_with_nodes(&mut self, nodes: &mut [GraphNode<'_>]) -> DriverResult<()> {
         for node in nodes {
             let Some(mut work) = node.work.take() else { continue };
             let tampered = self.tamper(node.call, node.tag, &mut work);
@@ -74,7 +84,7 @@ impl Machine {
         call: &'static str,
         stream: RawStream,
         tag: Tag,
-        nodes: &mut [Planned<'_>],
+        nodes: &mut [GraphNode<'_>],
     ) -> DriverResult<()> {
         self.host += self.model.graph_launch;
         self.wait_as_legacy(call, stream, tag)?;
@@ -143,7 +153,7 @@ struct Chains {
 }
 
 impl Chains {
-    fn new(nodes: &[Planned<'_>]) -> Self {
+    fn new(nodes: &[GraphNode<'_>]) -> Self {
         let mut chains =
             Self { of: Vec::new(), last: Vec::new(), recorded: vec![false; nodes.len()], count: 0 };
         for (index, node) in nodes.iter().enumerate() {

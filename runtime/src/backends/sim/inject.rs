@@ -1,14 +1,10 @@
-//! Faults on purpose: [`Fault`], and where they strike.
+//! Faults on purpose: [`Fault`], and where they strike. What comes of that is in [`strike`](super::strike).
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::machine::Machine;
-use super::model::Nanos;
-use super::queue::Work;
-use super::{Sim, bodies, fault};
 use crate::base::error::{DriverError, ErrorKind, Result};
 use crate::base::plan::Plan;
 use crate::driver::{DriverResult, Tag};
@@ -250,7 +246,7 @@ impl Faults {
     }
 
     /// What strikes here, if something does. `panics`: whether that is asked of a function before it is enqueued.
-    fn strike(&mut self, call: DriverCall, tag: Option<Tag>, bytes: u64, panics: bool) -> Option<Effect> {
+    pub fn strike(&mut self, call: DriverCall, tag: Option<Tag>, bytes: u64, panics: bool) -> Option<Effect> {
         let mut striking: Option<usize> = None;
         for (index, armed) in self.armed.iter_mut().enumerate() {
             let Fault { at, effect } = armed.fault;
@@ -294,68 +290,4 @@ impl Faults {
     pub fn alive(&self) -> DriverResult<()> {
         self.lost.as_ref().map_or(Ok(()), |lost| Err(lost.clone()))
     }
-}
-
-impl Machine {
-    /// A call that enqueues no work begins: whether it is to be carried out (`true`), or only to seem so.
-    pub fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
-        bodies::refuse_inside(call)?;
-        self.faults.alive()?;
-        let Some(effect) = self.faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
-            return Ok(true);
-        };
-        let enqueues = matches!(call, "cuEventRecord" | "cuStreamWaitEvent");
-        match effect {
-            Effect::Slow(time) => {
-                self.host += nanos(time);
-                Ok(true)
-            }
-            Effect::Omitted if enqueues => Ok(false),
-            Effect::Lost => {
-                self.faults.lose(&about(fault::lost(call), tag));
-                self.faults.alive().map(|()| false)
-            }
-            Effect::Refused | Effect::Fails | Effect::Omitted => {
-                Err(about(fault::injected(call, bytes), tag))
-            }
-        }
-    }
-
-    /// Work is about to be enqueued: changes it as a fault has it. `false` if it is not to be enqueued.
-    pub fn tamper(&mut self, call: &'static str, tag: Tag, work: &mut Work) -> DriverResult<bool> {
-        let Some(effect) = self.faults.strike(DriverCall::of(call), Some(tag), 0, false) else {
-            return Ok(true);
-        };
-        match effect {
-            Effect::Slow(time) => work.latency += nanos(time),
-            Effect::Fails => work.fault = Some(Box::new(fault::failed(call).about(tag))),
-            Effect::Lost => work.fault = Some(Box::new(fault::lost(call).about(tag))),
-            Effect::Omitted => return Ok(false),
-            Effect::Refused => return Err(fault::injected(call, 0).about(tag)),
-        }
-        Ok(true)
-    }
-}
-
-impl Sim {
-    /// Has something go wrong from now on.
-    pub(crate) fn inject(&self, fault: Fault) -> Injected {
-        self.machine().faults.add(fault)
-    }
-
-    /// Whether a function of this operation is to panic.
-    pub(super) fn has_function_panic(&self, tag: Tag) -> bool {
-        self.machine().faults.strike(DriverCall::Function, Some(tag), 0, true).is_some()
-    }
-}
-
-fn about(error: DriverError, tag: Option<Tag>) -> DriverError {
-    match tag {
-        Some(tag) => error.about(tag),
-        None => error,
-    }
-}
-
-fn nanos(time: Duration) -> Nanos {
-    time.as_nanos() as Nanos
 }

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-use super::adversary::{Carried, Random};
+use super::active::Active;
+use super::demand::Engine;
 use super::fault::{self, Failure};
 use super::handles::Handles;
 use super::history::Accessor;
 use super::inject::Faults;
+use super::job::{Carried, Progress};
 use super::memory::{Memory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
-use super::queue::{Action, Command, Engine, Record, Step, Stream, Work};
+use super::queue::{Action, Command, Record, Step, Stream, Work};
+use super::random::Random;
 use super::spec::Spec;
-use super::timed::Active;
 use crate::base::error::DriverError;
 use crate::driver::{DriverResult, RawEvent, RawStream, Tag};
 
@@ -24,30 +26,6 @@ pub(super) enum Schedule {
     Timed,
     /// Any order that streams and events allow.
     Adversarial(Random),
-}
-
-/// What one step has done.
-pub(super) enum Progress {
-    /// This is to be carried out, and then given to [`Machine::finish`].
-    Run(Job),
-    /// Something else has changed.
-    Moved,
-    /// There is nothing to do.
-    Stuck,
-}
-
-/// Work whose time has come.
-pub(super) struct Job {
-    pub stream: u64,
-    pub tag: Tag,
-    pub action: Action,
-    /// Its command's place among all of the device.
-    pub sequence: u64,
-    pub enqueued_at: Nanos,
-    /// When an engine took it up.
-    pub started: Nanos,
-    /// What comes before it, of a function on the host.
-    pub before: Option<Clock>,
 }
 
 /// A stream that waits for the null stream, and that for it.

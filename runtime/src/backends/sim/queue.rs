@@ -3,23 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
+use super::demand::{Demand, Engine};
 use super::fault::Failure;
 use super::model::Nanos;
 use super::order::{Clock, Lane};
 use crate::base::error::DriverError;
 use crate::driver::{HostBody, HostJob, RawStream, Tag};
-
-/// What carries work out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Engine {
-    CopyToDevice,
-    CopyToHost,
-    Compute,
-    /// The thread that host functions run on.
-    Host,
-    /// The threads that copy between pageable and pinned memory, in a [`Forecast`](super::forecast::Forecast).
-    Staging,
-}
 
 /// What work does to memory.
 pub(super) enum Action {
@@ -47,6 +36,13 @@ pub(super) struct Work {
     pub fault: Option<Box<DriverError>>,
     /// What comes before it, of a function on the host, which knows that it is over.
     pub before: Option<Clock>,
+}
+
+impl Work {
+    pub fn new(demand: Demand, action: Action) -> Self {
+        let Demand { engine, latency, bytes, share } = demand;
+        Self { engine, latency, bytes, share, action, fault: None, before: None }
+    }
 }
 
 pub(super) enum Step {

@@ -5,32 +5,12 @@
 //! which share the rate of device memory. Work first waits for its latency and then gets its bytes through at a rate that changes only when other work starts or ends, so
 //! time goes from one such change to the next.
 
-use super::machine::{Job, Machine, Progress};
+use super::active::Active;
+use super::demand::Engine;
+use super::job::{Job, Progress};
+use super::machine::Machine;
 use super::model::Nanos;
-use super::order::Clock;
-use super::queue::{Action, Engine, Step};
-use crate::driver::Tag;
-
-/// Work that an engine is at.
-pub(super) struct Active {
-    stream: u64,
-    priority: i32,
-    tag: Tag,
-    engine: Engine,
-    action: Action,
-    before: Option<Clock>,
-    sequence: u64,
-    enqueued_at: Nanos,
-    started: Nanos,
-    /// When the latency is over.
-    transfer_at: Nanos,
-    transferring: bool,
-    remaining: f64,
-    /// Of its engine, how much it can use.
-    share: f64,
-    /// In bytes a nanosecond, while transferring.
-    rate: f64,
-}
+use super::queue::Step;
 
 impl Machine {
     pub(super) fn step_timed(&mut self) -> Progress {
@@ -164,18 +144,5 @@ impl Machine {
         let Active { stream, tag, action, before, sequence, enqueued_at, started, .. } =
             self.active.remove(index);
         Progress::Run(Job { stream, tag, action, sequence, enqueued_at, started, before })
-    }
-}
-
-impl Active {
-    /// When the latency or the transfer is over, if the rate stays as it is.
-    fn next_change(&self, now: Nanos) -> Nanos {
-        if !self.transferring {
-            self.transfer_at
-        } else if self.rate > 0.0 {
-            now + self.remaining / self.rate
-        } else {
-            Nanos::INFINITY
-        }
     }
 }

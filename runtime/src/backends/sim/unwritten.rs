@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::adversary::mixed;
+use super::random::mixed;
 use crate::base::error::Unwritten;
 use crate::base::kernel::Grid;
 use crate::base::unwind::drop_payload;

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::ptr;
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
-use super::machine::{Job, Machine, Progress, Schedule};
+use super::device::Sim;
+use super::job::{Job, Progress};
+use super::machine::{Machine, Schedule};
 use super::model::Nanos;
 use super::queue::{Action, Record};
-use super::unwritten;
-use super::{Sim, bodies, fault};
+use super::{bodies, fault, unwritten};
 use crate::base::host_copy::Way;
 use crate::base::unwind::{contain, drop_payload};
 use crate::driver::{DriverResult, RawStream};
@@ -154,7 +155,7 @@ impl Sim {
                 // SAFETY: both ranges were checked to lie in live allocations of this device when the copy was
                 // enqueued, whose provenance is exposed. `Memory::remove` refuses to free them until the host has
                 // waited for the copy, so they still do. They do not overlap: two allocations differ, and
-                // `copy_on_device` refuses overlap within one. No other command is carried out meanwhile, and the
+                // `work::planned` refuses overlap within one. No other command is carried out meanwhile, and the
                 // caller of the copy promised not to access the host's range before it has waited. What pinned memory was
                 // redirected to was promised likewise.
                 unsafe { self.workers.copy(to, from, bytes, Way::Cached) };

@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::device::memory::{DeviceMemory, NO_OPERATION, PinnedCore};
 use crate::device::stream::{Event, Stream};
 use crate::driver::recording::Recording;
-use crate::driver::{Driver, DriverResult, Tag};
+use crate::driver::{Command, Driver, DriverResult, Tag};
 
 // Note 26: a GPU is measured by the driver's own operations.
 /// Bytes of a large copy: so many that its latency is nothing beside them.
@@ -264,15 +264,18 @@ impl<'d> Rig<'d> {
     fn graph(&self) -> DriverResult<[f64; 2]> {
         let [nodes, other] = [0_u8, 1].map(|value| {
             let mut nodes = Recording::default();
-            let fill = nodes.fill(self.on_device[0].ptr, &[value; 4], 1);
-            nodes.push(TAG, &[], fill);
+            let fill = Command::Fill { to: self.on_device[0].ptr, pattern: &[value; 4], count: 1 };
+            // SAFETY: it is no launch.
+            let pushed = unsafe { nodes.push(TAG, &[], &fill) };
+            pushed.expect("a graph can have a fill");
             nodes
         });
         // SAFETY: there are no handles in it, and its address is live as long as `self`.
         let graph = unsafe { self.driver().build_graph(&nodes) }?;
         let launch = || {
+            let launch = Command::Graph { graph: &graph, nodes: &nodes, bodies: Vec::new() };
             // SAFETY: the graph and the memory are live until `self.streams` have been waited for.
-            unsafe { self.driver().launch_graph(&graph, &nodes, Vec::new(), self.stream(On::First).raw, TAG) }
+            unsafe { self.driver().enqueue(launch, self.stream(On::First).raw, TAG) }
         };
         // What is launched is waited for inside, or in `drop`, which the graph outlives: it is destroyed only here.
         let launching = self.enqueuing(launch);
@@ -343,24 +346,23 @@ impl<'d> Rig<'d> {
 
     fn copy(&self, on: On, direction: Direction, bytes: usize) -> DriverResult<()> {
         let ([first, second], [from, to]) = (&self.on_device, &self.pinned);
-        let (driver, stream) = (self.driver(), self.stream(on).raw);
+        let copy = match direction {
+            Direction::ToDevice => {
+                Command::CopyToDevice { to: first.ptr, from: from.ptr.as_ptr().cast_const(), bytes }
+            }
+            Direction::ToHost => Command::CopyToHost { to: to.ptr.as_ptr(), from: second.ptr, bytes },
+            Direction::OnDevice => Command::CopyOnDevice { to: second.ptr, from: first.ptr, bytes },
+        };
         // SAFETY: `bytes` are not more than each of the four has, which live until the stream has been waited for; nobody
         // else accesses them. Copies to the host go to the second pinned block and those from it come from the first; on
         // the device likewise, each on one stream at a time.
-        unsafe {
-            match direction {
-                Direction::ToDevice => {
-                    driver.copy_to_device(first.ptr, from.ptr.as_ptr(), bytes, stream, TAG)
-                }
-                Direction::ToHost => driver.copy_to_host(to.ptr.as_ptr(), second.ptr, bytes, stream, TAG),
-                Direction::OnDevice => driver.copy_on_device(second.ptr, first.ptr, bytes, stream, TAG),
-            }
-        }
+        unsafe { self.driver().enqueue(copy, self.stream(on).raw, TAG) }
     }
 
     fn fill(&self, on: On) -> DriverResult<()> {
+        let fill = Command::Fill { to: self.on_device[0].ptr, pattern: &[0; 4], count: SMALL / 4 };
         // SAFETY: as in `copy`.
-        unsafe { self.driver().fill(self.on_device[0].ptr, &[0; 4], SMALL / 4, self.stream(on).raw, TAG) }
+        unsafe { self.driver().enqueue(fill, self.stream(on).raw, TAG) }
     }
 
     fn record(&self, on: On) -> DriverResult<()> {
@@ -369,12 +371,12 @@ impl<'d> Rig<'d> {
 
     fn record_in(&self, on: On, event: &Event) -> DriverResult<()> {
         // SAFETY: the event is live, and the stream as long as `self`.
-        unsafe { self.driver().record(event.raw, self.stream(on).raw, TAG) }
+        unsafe { self.driver().enqueue(Command::Record(event.raw), self.stream(on).raw, TAG) }
     }
 
     fn wait(&self, on: On, event: &Event) -> DriverResult<()> {
         // SAFETY: as above.
-        unsafe { self.driver().wait(self.stream(on).raw, event.raw, TAG) }
+        unsafe { self.driver().enqueue(Command::Wait(event.raw), self.stream(on).raw, TAG) }
     }
 
     /// What comes on `to` waits for what is on `from`.
@@ -384,13 +386,15 @@ impl<'d> Rig<'d> {
     }
 
     fn signal(&self) -> DriverResult<()> {
+        let signal = Command::Signal(Box::new(|| ()));
         // SAFETY: as in `record`; the signal is quick and calls nothing.
-        unsafe { self.driver().signal(Box::new(|| ()), self.stream(On::First).raw, TAG) }
+        unsafe { self.driver().enqueue(signal, self.stream(On::First).raw, TAG) }
     }
 
     fn host(&self) -> DriverResult<()> {
+        let function = Command::Host { job: Box::new(|| ()), accesses: &[] };
         // SAFETY: as in `record`; the job accesses nothing.
-        unsafe { self.driver().host(Box::new(|| ()), &[], self.stream(On::First).raw, TAG) }
+        unsafe { self.driver().enqueue(function, self.stream(On::First).raw, TAG) }
     }
 }
 

@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::error::{ErrorKind, Result, counted};
 use crate::base::kernel::Grid;
-use crate::device::pending::operation::{Bodies, Operation};
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, raced};
-use crate::driver::Tag;
-use crate::driver::recording::{Recording, Work};
+use crate::driver::recording::{NotInGraph, Recording};
+use crate::driver::{Bodies, Command, HostBodies, Tag};
 
 /// What a stream's operations become.
 #[derive(Debug, Clone)]
@@ -91,60 +90,44 @@ impl Capturing {
         Captured::locked(&self.into).done
     }
 
-    /// Makes a node of an operation. Gives it back if the graph is captured already.
+    /// Makes a node of a command; `false` if the graph is captured already.
     ///
     /// # Errors
     /// It cannot be one; nothing orders it with an earlier one on the same memory.
     ///
     /// # Safety
     /// As [`StreamCore::enqueue`](super::core::StreamCore::enqueue), for every launch of the graph.
-    pub(crate) unsafe fn record<'a>(
+    pub(crate) unsafe fn record(
         &mut self,
         caller: Caller,
         tag: Tag,
         used: &[Used],
         checked: bool,
-        operation: Operation<'a>,
-    ) -> Result<Option<Operation<'a>>> {
+        command: &Command<'_>,
+    ) -> Result<bool> {
         let mut captured = Captured::locked(&self.into);
         if captured.done {
-            return Ok(Some(operation));
+            return Ok(false);
         }
         let before = captured.before(&self.after);
         if checked && let Some((earlier, wrote, writes)) = captured.conflict(used, &before) {
             return Err(raced((earlier, wrote), (caller, writes)));
         }
-        let nodes = &mut captured.nodes;
-        let (work, bodies) = match operation {
-            Operation::Upload { to, from, bytes } => {
-                (copy(bytes, Work::CopyToDevice { to, from: from.expose_provenance(), bytes }), None)
-            }
-            Operation::Download { to, from, bytes } => {
-                (copy(bytes, Work::CopyToHost { to: to.expose_provenance(), from, bytes }), None)
-            }
-            Operation::OnDevice { to, from, bytes } => {
-                (copy(bytes, Work::CopyOnDevice { to, from, bytes }), None)
-            }
-            Operation::Fill { to, pattern, count } => (nodes.fill(to, pattern, count), None),
-            Operation::Launch { launch, bodies, grid } => {
-                // SAFETY: the parameters are those of a launch, which are initialised.
-                (unsafe { nodes.launch(&launch) }, Some((bodies.kept(), grid)))
-            }
-            Operation::Rows(_) | Operation::Graph { .. } | Operation::Host { .. } | Operation::Signal(_) => {
-                return Err(ErrorKind::NotInGraph { operation: caller.what }.into());
-            }
-        };
-        let node = captured.nodes.push(tag, &self.after, work);
+        let not_in_graph = || ErrorKind::NotInGraph { operation: caller.what };
+        // The host body of a launch that was made once could not be made for each launch of the graph.
+        let mut bodies = None;
+        if let Command::Launch(launch) = command {
+            let HostBodies::Many(its) = launch.bodies else { return Err(not_in_graph().into()) };
+            bodies = Some((its.kept(), launch.configuration()));
+        }
+        // SAFETY: the parameters are those of a launch, which are initialised.
+        let pushed = unsafe { captured.nodes.push(tag, &self.after, command) };
+        let node = pushed.map_err(|NotInGraph| not_in_graph())?;
         captured.bodies.extend(bodies);
         captured.memory.push(Node { caller, used: used.to_vec(), before });
         self.after = vec![node];
-        Ok(None)
+        Ok(true)
     }
-}
-
-/// A copy, unless there is nothing to copy, which a graph cannot have.
-fn copy(bytes: usize, work: Work) -> Work {
-    if bytes == 0 { Work::Nothing } else { work }
 }
 
 impl std::fmt::Debug for Captured {

@@ -13,11 +13,10 @@ use crate::base::plan::Priority;
 use crate::base::unwind::contain;
 use crate::device::Device;
 use crate::device::pending::callbacks::Message;
-use crate::device::pending::operation::Operation;
 use crate::device::pending::progress::{Clock, Progress};
 use crate::device::pending::uses::{Refused, Use, Used, Uses};
 use crate::device::pending::{Caller, Kind, Registry, Stream, is_callback, raced};
-use crate::driver::{DriverResult, RawStream};
+use crate::driver::{Command, DriverResult, RawStream};
 
 /// A stream. It waits for its operations when it is dropped.
 #[derive(Debug)]
@@ -115,17 +114,17 @@ impl StreamCore {
         }
     }
 
-    /// Enqueues an operation that uses this memory.
+    /// Enqueues a command that uses this memory.
     ///
     /// # Safety
-    /// The operation stays within that memory, and of the memory only within what was checked to be there. The memory stays as
-    /// long as a use of it is noted. What else the operation needs stays until the stream has got there.
+    /// The command stays within that memory, and of the memory only within what was checked to be there. The memory stays as
+    /// long as a use of it is noted. What else the command needs stays until the stream has got there.
     pub(crate) unsafe fn enqueue(
         self: &Arc<Self>,
         caller: Caller,
         memory: &[Used],
         checked: bool,
-        operation: Operation<'_>,
+        command: Command<'_>,
     ) -> Result<()> {
         self.check_thread()?;
         let driver = self.device.driver();
@@ -137,18 +136,17 @@ impl StreamCore {
         let others = self.legacy_others();
         let _legacy = self.legacy();
         let mut state = self.state();
-        let mut operation = operation;
         if let Some(capturing) = state.capturing() {
             let tag = registry.callers().tag(driver, caller, capturing.len() as u64);
             // SAFETY: the caller's promise.
-            match unsafe { capturing.record(caller, tag, memory, checked, operation) }? {
-                None => return Ok(()),
-                // The graph was captured at this moment.
-                Some(left) => operation = left,
+            if unsafe { capturing.record(caller, tag, memory, checked, &command) }? {
+                return Ok(());
             }
+            // The graph was captured at this moment.
             state.capturing = None;
         }
-        if operation.is_nothing() {
+        // What does nothing orders nothing, and that holds for a graph too.
+        if command.is_nothing() || matches!(&command, Command::Graph { nodes, .. } if nodes.is_nothing()) {
             return Ok(());
         }
         let memory = all.as_deref().unwrap_or(memory);
@@ -178,7 +176,7 @@ impl StreamCore {
         }
         let tag = registry.callers().tag(driver, caller, number);
         // SAFETY: the caller's promise; the stream is live.
-        let outcome = unsafe { operation.enqueue(driver, self.raw, tag) };
+        let outcome = unsafe { driver.enqueue(command, self.raw, tag) };
         for Used { memory, bytes, write, anew } in memory {
             new.write = *write;
             match outcome {

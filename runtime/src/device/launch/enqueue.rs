@@ -7,8 +7,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::device::function::Function;
 use crate::device::pending::Caller;
-use crate::device::pending::operation::Bodies;
-use crate::driver::{Access, HostBody, RawLaunch};
+use crate::driver::{Access, Bodies, HostBodies, HostBody, RawLaunch};
 
 /// A kernel type made by `#[kernels]`.
 #[doc(hidden)]
@@ -82,12 +81,7 @@ pub(crate) struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     /// What the driver is given.
-    pub(crate) fn launch(
-        self,
-        function: &Function,
-        grid: Grid,
-        host: &'a dyn Fn() -> HostBody,
-    ) -> RawLaunch<'a> {
+    pub(crate) fn launch(self, function: &Function, grid: Grid, bodies: &'a dyn Bodies) -> RawLaunch<'a> {
         let Self { params, sizes, accesses, .. } = self;
         let Grid { grid_dim, block_dim, shared } = grid;
         RawLaunch {
@@ -98,7 +92,7 @@ impl<'a> Arguments<'a> {
             params,
             sizes,
             accesses,
-            host,
+            bodies: HostBodies::Many(bodies),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::device::Device;
 use crate::device::pending::{Memory, Uses, caller};
 use crate::device::release::release;
 use crate::device::stream::Stream;
-use crate::driver::{DevicePtr, DriverResult};
+use crate::driver::{Command, DevicePtr, DriverResult};
 
 /// Device memory of a fixed length, for data that stay on the GPU from one pipeline to the next.
 ///
@@ -60,7 +60,8 @@ impl<T: Pod> DeviceBuf<T> {
                 // SAFETY: the memory has `bytes`, is aligned to 256 bytes, and is kept if the stream cannot be waited for.
                 let fill = unsafe {
                     let (driver, stream) = (device.driver(), transfer.stream.raw);
-                    driver.fill(buffer.core.ptr(), &[0], bytes, stream, NO_OPERATION)
+                    let fill = Command::Fill { to: buffer.core.ptr(), pattern: &[0], count: bytes };
+                    driver.enqueue(fill, stream, NO_OPERATION)
                 };
                 transfer.drained_if_failed(fill.and_then(|()| transfer.stream.synchronize()))
             })?;

@@ -5,7 +5,7 @@ use crate::base::error::DriverError;
 use crate::base::host_copy::Way;
 use crate::device::Device;
 use crate::device::stream::Stream;
-use crate::driver::{DevicePtr, DriverResult, Tag};
+use crate::driver::{Command, DevicePtr, DriverResult, Tag};
 
 /// Bytes that pageable data are staged in at a time.
 const PIECE: usize = 8 << 20;
@@ -123,8 +123,15 @@ impl Transfer<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             match direction {
-                Direction::In => driver.copy_to_device(device, host, bytes, stream, NO_OPERATION),
-                Direction::Out => driver.copy_to_host(host, device, bytes, stream, NO_OPERATION),
+                Direction::In => {
+                    let from = host.cast_const();
+                    driver.enqueue(Command::CopyToDevice { to: device, from, bytes }, stream, NO_OPERATION)
+                }
+                Direction::Out => driver.enqueue(
+                    Command::CopyToHost { to: host, from: device, bytes },
+                    stream,
+                    NO_OPERATION,
+                ),
             }
         }
     }

@@ -9,7 +9,6 @@ mod caller;
 mod callers;
 mod failures;
 mod known;
-pub(crate) mod operation;
 mod owner;
 pub(crate) mod progress;
 mod registry;

@@ -1,17 +1,17 @@
-//! What two recordings, or a recording and what comes next, have in common.
+//! What two recordings, or a recording and the command that comes next, have in common.
 
 use std::ffi::c_void;
 
 use super::{Kernel, New, Node, Recording, Word, Work, words_of};
-use crate::driver::{Access, RawFunction, RawLaunch, Tag};
+use crate::driver::{Access, Command, RawFunction, RawLaunch, Tag};
 
 impl Recording {
-    /// Whether the node of this index is such an operation: what [`push`](Self::push) would make of it.
+    /// Whether the node of this index is such a command: what [`push`](Self::push) would make of it.
     ///
     /// # Safety
-    /// As [`work`](Self::work).
+    /// As [`push`](Self::push).
     #[inline(always)]
-    pub unsafe fn has(&self, index: usize, tag: Tag, after: &[u32], new: &New<'_>) -> bool {
+    pub unsafe fn has(&self, index: usize, tag: Tag, after: &[u32], command: &Command<'_>) -> bool {
         let Some(node) = self.nodes.get(index) else { return false };
         let known = self.after(node);
         // One by one: there are one or two.
@@ -20,16 +20,15 @@ impl Recording {
         if node.tag != tag || !same_order {
             return false;
         }
-        match (new, &node.work) {
-            (New::Work(work), known) => work == known,
-            (New::Fill { pattern, count, .. }, Work::Nothing) => pattern.is_empty() || *count == 0,
+        match (New::of(command), node.work) {
+            (Some(New::Whole(work)), known) => work == known,
             (
-                New::Fill { to, pattern, count },
+                Some(New::Fill { to, pattern, count }),
                 Work::Fill { to: known_to, pattern: known_pattern, count: known_count },
-            ) => (to, *pattern, count) == (known_to, self.pattern(*known_pattern), known_count),
+            ) => (to, pattern, count) == (known_to, self.pattern(known_pattern), known_count),
             // SAFETY: the caller's promise.
-            (New::Launch(launch), Work::Launch { kernel }) => unsafe { self.is_launch(*kernel, launch) },
-            _ => false,
+            (Some(New::Launch(launch)), Work::Launch { kernel }) => unsafe { self.is_launch(kernel, launch) },
+            (Some(New::Fill { .. } | New::Launch(_)) | None, _) => false,
         }
     }
 
@@ -38,7 +37,7 @@ impl Recording {
     #[inline]
     unsafe fn is_launch(&self, kernel: u32, launch: &RawLaunch<'_>) -> bool {
         let kernel = self.kernel(kernel);
-        let &RawLaunch { function, grid, block, shared, ref params, sizes, accesses, .. } = launch;
+        let &RawLaunch { function, grid, block, shared, params, sizes, accesses, .. } = launch;
         let same = |(known, access): (&Access, &Access)| {
             (known.ptr, known.bytes, known.write) == (access.ptr, access.bytes, access.write)
         };

@@ -1,43 +1,52 @@
 //! Recordings.
 
 use super::*;
+use crate::driver::{RawEvent, RawGraph, Rows, RowsBetween};
 
 const TAG: Tag = Tag { pipeline: 0, operation: 0, chunk: 0 };
 
-fn copy(bytes: usize) -> Work {
-    Work::CopyToDevice { to: DevicePtr(256), from: 64, bytes }
+fn copy(bytes: usize) -> Command<'static> {
+    Command::CopyToDevice { to: DevicePtr(256), from: ptr::without_provenance(64), bytes }
+}
+
+fn fill(to: u64, pattern: &[u8], count: usize) -> Command<'_> {
+    Command::Fill { to: DevicePtr(to), pattern, count }
+}
+
+/// Adds what is no launch.
+fn push(recording: &mut Recording, after: &[u32], command: &Command<'_>) -> u32 {
+    // SAFETY: there are no parameters.
+    unsafe { recording.push(TAG, after, command) }.unwrap()
 }
 
 /// Hands `body` a launch with these parameters, which may touch so many bytes.
-fn launched<R>(number: u32, pair: (u64, u64), bytes: usize, body: impl FnOnce(&New<'_>) -> R) -> R {
+fn launched<R>(number: u32, pair: (u64, u64), bytes: usize, body: impl FnOnce(&Command<'_>) -> R) -> R {
     let function = RawFunction::plain(7, 1, 0);
     let pair = [pair.0, pair.1];
-    let mut params = [(&raw const number).cast_mut().cast(), (&raw const pair).cast_mut().cast()];
-    body(&New::Launch(&RawLaunch {
+    let params = [(&raw const number).cast_mut().cast(), (&raw const pair).cast_mut().cast()];
+    body(&Command::Launch(&RawLaunch {
         function,
         grid: [1; 3],
         block: [1; 3],
         shared: 0,
-        params: &mut params,
+        params: &params,
         sizes: &[4, 16],
         accesses: &[Access { ptr: DevicePtr(0), bytes, write: true, anew: false }],
-        host: &|| Box::new(|| {}),
+        bodies: HostBodies::OfGraph,
     }))
 }
 
-fn launch(recording: &mut Recording, number: u32, pair: (u64, u64)) -> Work {
+fn launch(recording: &mut Recording, after: &[u32], number: u32, pair: (u64, u64)) -> u32 {
     // SAFETY: the parameters are alive and of their sizes.
-    launched(number, pair, 0, |new| unsafe { recording.work(new) })
+    launched(number, pair, 0, |launch| unsafe { recording.push(TAG, after, launch) }).unwrap()
 }
 
 /// A copy, a fill and a launch that comes after both.
 fn recorded(bytes: usize, pattern: &[u8], number: u32, pair: (u64, u64)) -> Recording {
     let mut recording = Recording::default();
-    let a = recording.push(TAG, &[], copy(bytes));
-    let fill = recording.fill(DevicePtr(512), pattern, 3);
-    let b = recording.push(TAG, &[], fill);
-    let launch = launch(&mut recording, number, pair);
-    recording.push(TAG, &[a, b], launch);
+    let a = push(&mut recording, &[], &copy(bytes));
+    let b = push(&mut recording, &[], &fill(512, pattern, 3));
+    launch(&mut recording, &[a, b], number, pair);
     recording
 }
 
@@ -86,26 +95,23 @@ fn another_order_or_kind_is_another_topology() {
     // A fill of nothing has nothing to do.
     assert_eq!(first.changes(&recorded(10, &[], 3, (4, 5))), None);
     let mut chained = Recording::default();
-    let a = chained.push(TAG, &[], copy(10));
-    let fill = chained.fill(DevicePtr(512), &[1, 2], 3);
-    let b = chained.push(TAG, &[a], fill);
+    let a = push(&mut chained, &[], &copy(10));
+    let b = push(&mut chained, &[a], &fill(512, &[1, 2], 3));
     assert_eq!(first.changes(&chained), None);
-    let launch = launch(&mut chained, 3, (4, 5));
-    chained.push(TAG, &[b], launch);
+    launch(&mut chained, &[b], 3, (4, 5));
     assert_eq!(first.changes(&chained), None);
 }
 
 #[test]
-fn what_is_the_same_is_known_from_an_operation() {
+fn what_is_the_same_is_known_from_a_command() {
     let recording = recorded(10, &[1, 2], 3, (4, 5));
     // SAFETY: these are no launches.
-    let has = |index, tag, after: &[u32], new: New<'_>| unsafe { recording.has(index, tag, after, &new) };
-    assert!(has(0, TAG, &[], New::Work(copy(10))));
-    assert!(!has(0, Tag { chunk: 1, ..TAG }, &[], New::Work(copy(10))));
-    assert!(!has(0, TAG, &[0], New::Work(copy(10))));
-    assert!(!has(0, TAG, &[], New::Work(copy(11))));
-    assert!(!has(1, TAG, &[], New::Work(copy(10))) && !has(3, TAG, &[], New::Work(copy(10))));
-    let fill = |to, pattern, count| New::Fill { to: DevicePtr(to), pattern, count };
+    let has = |index, tag, after: &[u32], new: Command<'_>| unsafe { recording.has(index, tag, after, &new) };
+    assert!(has(0, TAG, &[], copy(10)));
+    assert!(!has(0, Tag { chunk: 1, ..TAG }, &[], copy(10)));
+    assert!(!has(0, TAG, &[0], copy(10)));
+    assert!(!has(0, TAG, &[], copy(11)));
+    assert!(!has(1, TAG, &[], copy(10)) && !has(3, TAG, &[], copy(10)));
     assert!(has(1, TAG, &[], fill(512, &[1, 2], 3)));
     for other in [fill(511, &[1, 2], 3), fill(512, &[1, 3], 3), fill(512, &[1, 2], 4), fill(512, &[], 3)] {
         assert!(!has(1, TAG, &[], other));
@@ -120,9 +126,10 @@ fn what_is_the_same_is_known_from_an_operation() {
     assert!(!has_launch(3, (4, 5), 1, &[0, 1]));
     // A fill of nothing has nothing to do.
     let mut nothing = Recording::default();
-    nothing.push(TAG, &[], Work::Nothing);
+    push(&mut nothing, &[], &copy(0));
     // SAFETY: this is no launch.
     assert!(unsafe { nothing.has(0, TAG, &[], &fill(512, &[1, 2], 0)) });
+    assert!(nothing.is_nothing() && !recording.is_nothing());
 }
 
 #[test]
@@ -130,28 +137,28 @@ fn parameters_of_a_word_each_are_compared() {
     let (number, pair, address) = (3_u32, [4_u8; 2], 5_u64);
     let mut recording = Recording::default();
     let mut launch = |number: u32, pair: [u8; 2], address: u64, sizes: &[usize], add: bool| {
-        let mut params = [
+        let params = [
             (&raw const number).cast_mut().cast(),
             (&raw const pair).cast_mut().cast(),
             (&raw const address).cast_mut().cast(),
         ];
-        let new = New::Launch(&RawLaunch {
+        let launch = RawLaunch {
             function: RawFunction::plain(7, 1, 0),
             grid: [1; 3],
             block: [1; 3],
             shared: 0,
-            params: &mut params,
+            params: &params,
             sizes,
             accesses: &[],
-            host: &|| Box::new(|| {}),
-        });
+            bodies: HostBodies::OfGraph,
+        };
+        let launch = Command::Launch(&launch);
         // SAFETY: the parameters are alive and of at least these sizes.
         unsafe {
             if add {
-                let work = recording.work(&new);
-                recording.push(TAG, &[], work);
+                recording.push(TAG, &[], &launch).unwrap();
             }
-            recording.has(0, TAG, &[], &new)
+            recording.has(0, TAG, &[], &launch)
         }
     };
     let sizes = [4, 2, 8];
@@ -167,10 +174,8 @@ fn parameters_of_a_word_each_are_compared() {
 fn a_recording_begins_as_another_one() {
     let whole = || {
         let mut whole = recorded(10, &[1, 2], 3, (4, 5));
-        let fill = whole.fill(DevicePtr(64), &[7], 1);
-        whole.push(TAG, &[2], fill);
-        let launch = launch(&mut whole, 6, (7, 8));
-        whole.push(TAG, &[2, 3], launch);
+        push(&mut whole, &[2], &fill(64, &[7], 1));
+        launch(&mut whole, &[2, 3], 6, (7, 8));
         whole
     };
     let other = whole();
@@ -192,28 +197,65 @@ fn a_recording_begins_as_another_one() {
         recording.begin_as(&other, len);
         assert_eq!(lengths(&recording), expected);
         for (index, node) in other.nodes.iter().enumerate().skip(len) {
-            let work = match index {
-                0 => copy(10),
-                1 => recording.fill(DevicePtr(512), &[1, 2], 3),
-                2 => launch(&mut recording, 3, (4, 5)),
-                3 => recording.fill(DevicePtr(64), &[7], 1),
-                _ => launch(&mut recording, 6, (7, 8)),
+            let after = other.after(node);
+            match index {
+                0 => push(&mut recording, after, &copy(10)),
+                1 => push(&mut recording, after, &fill(512, &[1, 2], 3)),
+                2 => launch(&mut recording, after, 3, (4, 5)),
+                3 => push(&mut recording, after, &fill(64, &[7], 1)),
+                _ => launch(&mut recording, after, 6, (7, 8)),
             };
-            recording.push(TAG, other.after(node), work);
         }
         assert_eq!(recording.changes(&other), Some(Vec::new()));
         assert_eq!(lengths(&recording), lengths(&other));
     }
 }
 
+/// What is given back is what was recorded, with parameters of its own.
 #[test]
-fn parameters_are_copied() {
-    let recording = recorded(10, &[1, 2], 3, (4, 5));
+fn commands_are_given_back() {
+    let mut recording = recorded(10, &[1, 2], 3, (4, 5));
+    push(&mut recording, &[2], &copy(0));
     let node = recording.nodes()[2];
     assert_eq!(recording.after(&node), [0, 1]);
-    let Work::Launch { kernel } = node.work else { panic!("{node:?}") };
-    let pointers = recording.param_pointers(recording.kernel(kernel));
-    // SAFETY: they point to values of these types.
-    let values = unsafe { (*pointers[0].cast::<u32>(), *pointers[1].cast::<[u64; 2]>()) };
-    assert_eq!(values, (3, [4, 5]));
+    let mut params = Vec::new();
+    let mut given = |index: usize| {
+        recording.command(&recording.nodes()[index], &mut params, |command| match command {
+            Some(Command::CopyToDevice { to, from, bytes }) => format!("{} {} {bytes}", to.0, from.addr()),
+            Some(Command::Fill { to, pattern, count }) => format!("{} {pattern:?} {count}", to.0),
+            Some(Command::Launch(launch)) => {
+                assert_eq!((launch.sizes, launch.accesses.len()), (&[4, 16][..], 1));
+                // SAFETY: they point to values of these types.
+                let values =
+                    unsafe { (*launch.params[0].cast::<u32>(), *launch.params[1].cast::<[u64; 2]>()) };
+                format!("{values:?}")
+            }
+            Some(other) => panic!("{} was not recorded", other.call()),
+            None => "nothing".to_owned(),
+        })
+    };
+    assert_eq!([0, 1, 2, 3].map(&mut given), ["256 64 10", "512 [1, 2] 3", "(3, [4, 5])", "nothing"]);
+}
+
+/// The list of commands that no graph can have: they leave a recording as it was.
+#[test]
+fn what_no_graph_can_have_is_refused() {
+    let mut recording = recorded(10, &[1, 2], 3, (4, 5));
+    let rows = RowsBetween::OnDevice { to: DevicePtr(0), from: DevicePtr(256) };
+    let nodes = Recording::default();
+    for command in [
+        Command::CopyRows(Rows { between: rows, width: 1, height: 1, from_pitch: 1, to_pitch: 1 }),
+        Command::Host { job: Box::new(|| {}), accesses: &[] },
+        Command::Signal(Box::new(|| {})),
+        Command::Record(RawEvent(1)),
+        Command::Wait(RawEvent(1)),
+        Command::Graph { graph: &RawGraph::default(), nodes: &nodes, bodies: Vec::new() },
+    ] {
+        // SAFETY: it is no launch.
+        let refused = unsafe { recording.push(TAG, &[], &command) };
+        assert!(refused.is_err(), "{}", command.call());
+        // SAFETY: as above.
+        assert!(!unsafe { recording.has(0, TAG, &[], &command) }, "{}", command.call());
+    }
+    assert_eq!(recording.changes(&recorded(10, &[1, 2], 3, (4, 5))), Some(Vec::new()));
 }

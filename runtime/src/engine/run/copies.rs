@@ -5,7 +5,7 @@ use bytemuck::Pod;
 use crate::base::error::{ErrorKind, Result};
 use crate::base::host_copy::Way;
 use crate::base::plan::{OperationKind, OperationPlan};
-use crate::driver::{DevicePtr, DriverResult};
+use crate::driver::{Command, DevicePtr, DriverResult};
 use crate::engine::arguments::HostMemory;
 use crate::engine::arguments::handles::{Buffer, Host};
 use crate::engine::arguments::shape::{BufferPlace, Shape};
@@ -190,8 +190,9 @@ impl Operation<'_> {
         let to = self.same_size(self.range_to_write(to)?, bytes)?;
         match direction {
             // SAFETY: both ranges are the run's for as long as it lasts; `device_range` has checked them.
-            (false, false) => self
-                .check(unsafe { self.run.queue().copy_on_device(to, from, bytes, self.stream, self.tag()) }),
+            (false, false) => unsafe {
+                self.enqueue_command(Command::CopyOnDevice { to, from, bytes }, None)
+            },
             (true, false) => {
                 self.copy_to_device(to, from.host().cast_const(), bytes)?;
                 self.run.totals.borrow_mut().to_device += bytes as u64;
@@ -301,7 +302,11 @@ impl Operation<'_> {
             return Ok(());
         }
         // SAFETY: the stream and the slot's event live as long as the run.
-        let recorded = unsafe { self.device().driver().record(slot.done().raw, self.stream.raw, self.tag()) };
+        let recorded = unsafe {
+            let done = Command::Record(slot.done().raw);
+            // It is none of the plan's events.
+            self.run.queue().enqueue(done, self.stream, None, self.tag())
+        };
         // Without the record nothing tells when the slot may be read: what is in it is lost with the run.
         slot.enqueued(if recorded.is_ok() { delivery } else { None });
         self.check(recorded)
@@ -310,12 +315,12 @@ impl Operation<'_> {
     fn copy_to_device(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {
         // SAFETY: `to` is this chunk's slot of the ring and `from` pinned memory of this device, both of `bytes`; the
         // run holds them until it has drained, and poisons them if it cannot.
-        self.check(unsafe { self.run.queue().copy_to_device(to, from, bytes, self.stream, self.tag()) })
+        unsafe { self.enqueue_command(Command::CopyToDevice { to, from, bytes }, None) }
     }
 
     fn copy_to_host(&self, to: *mut u8, from: DevicePtr, bytes: usize) -> Result<()> {
         // SAFETY: as in `copy_to_device`. The CPU does not read `to` before the copy is done: it is the caller's
         // argument, borrowed mutably by the run, or a slot that is settled first.
-        self.check(unsafe { self.run.queue().copy_to_host(to, from, bytes, self.stream, self.tag()) })
+        unsafe { self.enqueue_command(Command::CopyToHost { to, from, bytes }, None) }
     }
 }

@@ -10,7 +10,9 @@ use crate::device::Device;
 use crate::device::launch::aliases;
 use crate::device::memory::DeviceMemory;
 use crate::device::slices::{Slices, Views};
-use crate::driver::{Access, DevicePtr, DriverResult, HostBody, RawFunction, RawLaunch, RawStream};
+use crate::driver::{
+    Access, Command, DevicePtr, DriverResult, HostBodies, HostBody, RawFunction, RawLaunch, RawStream,
+};
 use crate::engine::allocate::allocate;
 use crate::engine::run::operation::Operation;
 use crate::engine::targets::what::What;
@@ -237,13 +239,13 @@ impl Enqueue<'_> {
                 grid: [1; 3],
                 block: [1; 3],
                 shared: 0,
-                params: &mut [],
+                params: &[],
                 sizes: &[],
                 accesses: &accesses,
-                host: &make,
+                bodies: HostBodies::One(&make),
             };
             // SAFETY: the stream and the memory live as long as the run; the simulated device takes no parameters.
-            unsafe { operation.device().driver().launch(launch, stream, operation.tag()) }
+            unsafe { operation.device().driver().enqueue(Command::Launch(&launch), stream, operation.tag()) }
         })
     }
 }
@@ -291,7 +293,10 @@ impl Enqueue<'_> {
         self.admit(&[Access { ptr: DevicePtr(address), bytes, write: true, anew: false }])?;
         operation.direct(|stream| {
             // SAFETY: the stream and the memory live as long as the run; any address is aligned to a byte.
-            unsafe { self.device().driver().fill(DevicePtr(address), &[0], bytes, stream, operation.tag()) }
+            unsafe {
+                let fill = Command::Fill { to: DevicePtr(address), pattern: &[0], count: bytes };
+                self.device().driver().enqueue(fill, stream, operation.tag())
+            }
         })
     }
 
@@ -303,7 +308,10 @@ impl Enqueue<'_> {
         let operation = &self.operation;
         operation.direct(|stream| {
             // SAFETY: the stream lives as long as the run; the ranges are the caller's promise.
-            unsafe { self.device().driver().copy_on_device(to, from, bytes, stream, operation.tag()) }
+            unsafe {
+                let copy = Command::CopyOnDevice { to, from, bytes };
+                self.device().driver().enqueue(copy, stream, operation.tag())
+            }
         })
     }
 }

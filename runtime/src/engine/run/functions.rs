@@ -13,7 +13,7 @@ use crate::base::plan::OperationKind;
 use crate::base::unwind::{contain, panic_message};
 use crate::device::launch::{View, ViewMut, aliases};
 use crate::device::slices::{Slices, Views};
-use crate::driver::HostJob;
+use crate::driver::{Command, HostJob};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::feeds::failure::Failure;
 use crate::engine::run::operation::Operation;
@@ -286,7 +286,10 @@ impl<'r> Operation<'r> {
         let job = self.run.functions.borrow_mut().guarded(self, call);
         self.on_host(bytes, |stream| {
             // SAFETY: the stream lives as long as the run, and so does the memory.
-            unsafe { self.device().driver().host(job, &accesses, stream, self.tag()) }
+            unsafe {
+                let function = Command::Host { job, accesses: &accesses };
+                self.device().driver().enqueue(function, stream, self.tag())
+            }
         })
     }
 
@@ -316,7 +319,7 @@ impl<'r> Operation<'r> {
         let signal: HostJob = Box::new(move || drop(queue.send(Some(job))));
         self.on_host(0, |stream| {
             // SAFETY: the stream lives as long as the run; sending is quick and calls no device.
-            unsafe { self.device().driver().signal(signal, stream, self.tag()) }
+            unsafe { self.device().driver().enqueue(Command::Signal(signal), stream, self.tag()) }
         })
     }
 }

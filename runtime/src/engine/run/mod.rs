@@ -231,7 +231,7 @@ impl<'r> Run<'r> {
     /// Where operations go.
     pub(crate) fn queue(&self) -> Queue<'_> {
         match (self.recorder, self.watch) {
-            (_, Watch::Predict(model)) => Queue::Model(model),
+            (_, Watch::Predict(model)) => Queue::Model(model, &self.arguments.in_place),
             (Some(recorder), _) => Queue::Graph(recorder),
             (None, Watch::Profile(profiler)) => Queue::Timed(self.device.driver(), profiler),
             (None, Watch::None) => Queue::Streams(self.device.driver()),

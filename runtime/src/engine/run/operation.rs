@@ -12,9 +12,8 @@ use crate::device::function::{Function, check_limits};
 use crate::device::launch::{
     Arguments as LaunchArguments, DeviceSlice, DeviceSliceMut, DeviceSliceOut, Launch, LaunchTarget, aliases,
 };
-use crate::device::pending::operation::Bodies;
 use crate::device::pending::{Caller, caller};
-use crate::driver::{Access, DevicePtr, DriverResult, RawLaunch, RawStream, Tag};
+use crate::driver::{Access, Bodies, Command, DevicePtr, DriverResult, RawStream, Tag};
 use crate::engine::arguments::Arguments;
 use crate::engine::arguments::handles::{AnyBuffer, Buffer};
 use crate::engine::arguments::shape::{BufferPlace, Shape};
@@ -63,7 +62,7 @@ impl<'r> Operation<'r> {
     fn wait_for(&self, event: EventKey, slot: usize) -> Result<()> {
         let event = self.run.event(event, slot);
         // SAFETY: the stream and the event live as long as the run.
-        self.check(unsafe { self.run.queue().wait(self.stream, event, self.tag()) })
+        unsafe { self.enqueue_command(Command::Wait(event.raw), Some(event.number)) }
     }
 
     /// Records an event of this chunk.
@@ -71,7 +70,7 @@ impl<'r> Operation<'r> {
     pub fn record(&self, event: EventKey) -> Result<()> {
         let event = self.run.event(event, self.slot);
         // SAFETY: the stream and the event live as long as the run.
-        self.check(unsafe { self.run.queue().record(event, self.stream, self.tag()) })
+        unsafe { self.enqueue_command(Command::Record(event.raw), Some(event.number)) }
     }
 
     /// Sets every element of a buffer's chunk to `value`.
@@ -82,7 +81,7 @@ impl<'r> Operation<'r> {
         let count = bytes.checked_div(pattern.len()).unwrap_or(0);
         // SAFETY: the range is a slot of the ring or a chunk of an argument, which live as long as the run; `device_range`
         // has checked it. It begins whole elements after an allocation's start, which is aligned to 256 bytes.
-        self.check(unsafe { self.run.queue().fill(to, pattern, count, self.stream, self.tag()) })
+        unsafe { self.enqueue_command(Command::Fill { to, pattern, count }, None) }
     }
 
     /// A launch's `&buffer`.
@@ -177,24 +176,14 @@ impl<'r> Operation<'r> {
         self.check(result)
     }
 
-    /// Enqueues a kernel.
+    /// Enqueues a command. `event`: the number of the plan's event that it records or waits for.
     ///
     /// # Safety
-    /// As [`Driver::launch`](crate::driver::Driver::launch).
-    pub(crate) unsafe fn launch(&self, launch: RawLaunch<'_>) -> Result<()> {
-        let _seen = self.seen();
-        let over_the_link = |accesses: &[Access]| {
-            let of_host = |access: &&Access| {
-                self.run.arguments.in_place.iter().any(|data| data.is_on_host() && data.holds(access))
-            };
-            let bytes = |write: bool| {
-                let of_kind = accesses.iter().filter(|access| access.write == write);
-                of_kind.filter(of_host).map(|access| access.bytes as f64).sum()
-            };
-            [bytes(false), bytes(true)]
-        };
+    /// As [`Driver::enqueue`](crate::driver::Driver::enqueue).
+    #[inline]
+    pub(crate) unsafe fn enqueue_command(&self, command: Command<'_>, event: Option<usize>) -> Result<()> {
         // SAFETY: the caller's promise; the stream lives as long as the run.
-        self.check(unsafe { self.run.queue().launch(launch, self.stream, self.tag(), over_the_link) })
+        self.check(unsafe { self.run.queue().enqueue(command, self.stream, event, self.tag()) })
     }
 
     /// The bytes of the buffers that this operation uses, as its plan has it.
@@ -370,11 +359,11 @@ impl LaunchTarget for Operation<'_> {
             return self.fail(ErrorKind::Skipped);
         }
         self.give_symbols(function, arguments.symbols)?;
-        let body = || bodies.body(grid);
-        let launch = arguments.launch(function, grid, &body);
+        let launch = arguments.launch(function, grid, bodies);
+        let _seen = self.seen();
         // SAFETY: the stream and the views are of this run, which drains before they go; the rest is the caller's
         // promise.
-        unsafe { self.launch(launch) }
+        unsafe { self.enqueue_command(Command::Launch(&launch), None) }
     }
 }
 

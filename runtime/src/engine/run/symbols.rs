@@ -6,7 +6,7 @@ use crate::base::error::{ErrorKind, Result};
 use crate::base::plan::BufferKind;
 use crate::device::function::{Function, OwnModule};
 use crate::device::stream::Stream;
-use crate::driver::{Access, DriverResult, RawSymbol, Tag};
+use crate::driver::{Access, Command, DriverResult, RawSymbol, Tag};
 use crate::engine::arguments::shape::BufferPlace;
 use crate::engine::run::Run;
 use crate::engine::run::operation::Operation;
@@ -75,7 +75,8 @@ impl Operation<'_> {
             // resident lives as long as the run. The stream is waited for below, and by the run's drain if that fails.
             unsafe {
                 let driver = self.device().driver();
-                driver.copy_on_device(to.ptr, from.ptr, from.bytes, stream.raw, self.tag())?;
+                let copy = Command::CopyOnDevice { to: to.ptr, from: from.ptr, bytes: from.bytes };
+                driver.enqueue(copy, stream.raw, self.tag())?;
             }
         }
         stream.synchronize().map_err(|mut error| {

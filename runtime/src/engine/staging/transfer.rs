@@ -3,7 +3,7 @@
 use crate::device::Device;
 use crate::device::memory::{self, Direction, NO_OPERATION};
 use crate::device::stream::Stream;
-use crate::driver::{DevicePtr, DriverResult};
+use crate::driver::{Command, DevicePtr, DriverResult};
 use crate::engine::arguments::shared::{Data, Shared};
 use crate::engine::arguments::{HostMemory, HostSource};
 use crate::engine::staging::ring::Ring;
@@ -33,7 +33,10 @@ impl Transfer<'_> {
                     let count = shared.bytes.checked_div(pattern.len()).unwrap_or(0);
                     // SAFETY: `to` has room for the bytes, is aligned to 256 bytes, and lives as long as the run; the
                     // stream is waited for below, and by the run's drain if that fails.
-                    unsafe { self.device.driver().fill(to, pattern, count, self.stream.raw, NO_OPERATION)? };
+                    unsafe {
+                        let fill = Command::Fill { to, pattern, count };
+                        self.device.driver().enqueue(fill, self.stream.raw, NO_OPERATION)?;
+                    }
                 }
                 (None, Data::Host { source, .. }) => {
                     self.move_all(to, source, shared.bytes, Direction::In, &mut moved)?;

@@ -1,10 +1,10 @@
 //! [`What`]: what an operation does, for those that time it or work its time out.
 
-use crate::base::kernel::volume;
-use crate::driver::RawLaunch;
-use crate::observe::timeline::Engine;
+use crate::base::engine::Engine;
+use crate::driver::Command;
 
-/// A stream or an event of a pipeline: the driver's handle, and its place among the pipeline's, by which a recorder knows it.
+/// A stream or an event of a pipeline: the driver's handle, and its place among the pipeline's, by which a
+/// recorder knows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbered<H> {
     pub(crate) raw: H,
@@ -26,8 +26,8 @@ impl What {
         Self { engine, bytes: bytes as u64, blocks: 0 }
     }
 
-    pub(crate) fn launch(launch: &RawLaunch<'_>) -> Self {
-        let bytes = launch.accesses.iter().map(|access| access.bytes as u64).sum();
-        Self { engine: Engine::Compute, bytes, blocks: volume(launch.grid) }
+    /// That of a command; `None` of what no engine carries out by itself.
+    pub(crate) fn of(command: &Command<'_>) -> Option<Self> {
+        Some(Self { blocks: command.blocks(), ..Self::new(command.engine()?, command.bytes()) })
     }
 }

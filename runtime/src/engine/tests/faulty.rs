@@ -11,8 +11,8 @@ use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
 use crate::driver::recording::Recording;
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, HostJob, Info, Loaded, Nanos, RawEvent, RawFunction,
-    RawGraph, RawLaunch, RawModule, RawStream, RawSymbol, Rows, Tag,
+    Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
+    RawModule, RawStream, RawSymbol, Tag,
 };
 
 /// The bytes of each variable of a module.
@@ -44,6 +44,23 @@ pub(super) enum Call {
 }
 
 impl Call {
+    /// What a command is; `None` of one that no test has fail.
+    fn of(command: &Command<'_>) -> Option<Self> {
+        Some(match command {
+            Command::CopyToDevice { .. } => Self::CopyToDevice,
+            Command::CopyToHost { .. } => Self::CopyToHost,
+            Command::CopyOnDevice { .. } => Self::CopyOnDevice,
+            Command::CopyRows(_) => return None,
+            Command::Fill { .. } => Self::Fill,
+            Command::Launch(_) => Self::Launch,
+            Command::Host { .. } => Self::Host,
+            Command::Signal(_) => Self::Signal,
+            Command::Record(_) => Self::Record,
+            Command::Wait(_) => Self::Wait,
+            Command::Graph { .. } => Self::LaunchGraph,
+        })
+    }
+
     /// Those that the tests' pipelines make.
     pub(super) const ALL: [Self; 18] = [
         Self::Allocate,
@@ -180,10 +197,6 @@ impl Faulty {
         Err(self.error())
     }
 
-    fn enqueue(&self, call: Call, tag: Tag, work: impl FnOnce() -> DriverResult<()>) -> DriverResult<()> {
-        self.call(call, Some(tag), work, |()| {})
-    }
-
     fn free_in<T: PartialEq>(
         &self,
         live: impl FnOnce(&mut State) -> &mut Vec<T>,
@@ -221,10 +234,6 @@ impl Driver for Faulty {
 
     unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
         unsafe { self.sim.query_stream(stream) }
-    }
-
-    unsafe fn copy_rows(&self, rows: &Rows, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        unsafe { self.sim.copy_rows(rows, stream, tag) }
     }
 
     fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
@@ -305,12 +314,15 @@ impl Driver for Faulty {
         self.free_in(|state| &mut state.events, event.0, || unsafe { self.sim.destroy_event(event) })
     }
 
-    unsafe fn record(&self, event: RawEvent, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        self.enqueue(Call::Record, tag, || unsafe { self.sim.record(event, stream, tag) })
-    }
-
-    unsafe fn wait(&self, stream: RawStream, event: RawEvent, tag: Tag) -> DriverResult<()> {
-        self.enqueue(Call::Wait, tag, || unsafe { self.sim.wait(stream, event, tag) })
+    unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let call = Call::of(&command);
+        // A graph's launch is of no operation.
+        let its = Some(tag).filter(|_| call != Some(Call::LaunchGraph));
+        let work = || unsafe { self.sim.enqueue(command, stream, tag) };
+        match call {
+            Some(call) => self.call(call, its, work, |()| {}),
+            None => work(),
+        }
     }
 
     unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
@@ -326,54 +338,6 @@ impl Driver for Faulty {
 
     fn polls(&self) -> bool {
         self.polls
-    }
-
-    unsafe fn copy_to_device(
-        &self,
-        to: DevicePtr,
-        from: *const u8,
-        bytes: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        let work = || unsafe { self.sim.copy_to_device(to, from, bytes, stream, tag) };
-        self.enqueue(Call::CopyToDevice, tag, work)
-    }
-
-    unsafe fn copy_to_host(
-        &self,
-        to: *mut u8,
-        from: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        let work = || unsafe { self.sim.copy_to_host(to, from, bytes, stream, tag) };
-        self.enqueue(Call::CopyToHost, tag, work)
-    }
-
-    unsafe fn copy_on_device(
-        &self,
-        to: DevicePtr,
-        from: DevicePtr,
-        bytes: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        let work = || unsafe { self.sim.copy_on_device(to, from, bytes, stream, tag) };
-        self.enqueue(Call::CopyOnDevice, tag, work)
-    }
-
-    unsafe fn fill(
-        &self,
-        to: DevicePtr,
-        pattern: &[u8],
-        count: usize,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        let work = || unsafe { self.sim.fill(to, pattern, count, stream, tag) };
-        self.enqueue(Call::Fill, tag, work)
     }
 
     /// The simulated device has no variables; this one has, so that they are written.
@@ -405,10 +369,6 @@ impl Driver for Faulty {
         self.sim.resident_blocks(function, launch)
     }
 
-    unsafe fn launch(&self, launch: RawLaunch<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        self.enqueue(Call::Launch, tag, || unsafe { self.sim.launch(launch, stream, tag) })
-    }
-
     unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
         let undo = |graph| unsafe { self.sim.destroy_graph(&graph) }.unwrap();
         let graph = self.call(Call::BuildGraph, None, || unsafe { self.sim.build_graph(nodes) }, undo)?;
@@ -426,34 +386,8 @@ impl Driver for Faulty {
         self.call(Call::UpdateGraph, None, work, |_| {})
     }
 
-    unsafe fn launch_graph(
-        &self,
-        graph: &RawGraph,
-        nodes: &Recording,
-        bodies: Vec<HostBody>,
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        let work = || unsafe { self.sim.launch_graph(graph, nodes, bodies, stream, tag) };
-        self.call(Call::LaunchGraph, None, work, |()| {})
-    }
-
     unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
         self.free_in(|state| &mut state.graphs, graph.graph, || unsafe { self.sim.destroy_graph(graph) })
-    }
-
-    unsafe fn host(
-        &self,
-        job: HostJob,
-        accesses: &[Access],
-        stream: RawStream,
-        tag: Tag,
-    ) -> DriverResult<()> {
-        self.enqueue(Call::Host, tag, || unsafe { self.sim.host(job, accesses, stream, tag) })
-    }
-
-    unsafe fn signal(&self, signal: HostJob, stream: RawStream, tag: Tag) -> DriverResult<()> {
-        self.enqueue(Call::Signal, tag, || unsafe { self.sim.signal(signal, stream, tag) })
     }
 
     fn clock(&self) -> Duration {

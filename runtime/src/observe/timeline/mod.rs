@@ -24,6 +24,7 @@ mod trace;
 #[cfg(test)]
 mod trace_tests;
 
+pub use crate::base::engine::Engine;
 pub use compare::Comparison;
 pub use findings::{Cause, Finding};
 pub use gantt::Gantt;
@@ -154,19 +155,6 @@ pub struct Span {
     pub end: Duration,
     /// Whether a profile has not timed this one, but worked out when it was from other chunks that it has.
     pub estimated: bool,
-}
-
-/// What carries operations out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Engine {
-    /// The copy engine from the host to the device.
-    ToDevice,
-    /// The multiprocessors: kernels, fills, copies on the device.
-    Compute,
-    /// The copy engine from the device to the host.
-    ToHost,
-    /// The CPU: `host` functions and callbacks.
-    Host,
 }
 
 impl Timeline {

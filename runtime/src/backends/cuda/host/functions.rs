@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::callbacks::{self, Owner, Ticket};
 use super::pool::{self, Pool};
 use crate::backends::cuda::api::{Api, NOT_SUPPORTED};
-use crate::backends::cuda::driver::{PER_THREAD_STREAM, stream_handle};
+use crate::backends::cuda::handles::{PER_THREAD_STREAM, stream_handle};
 use crate::backends::cuda::page::Word;
 use crate::backends::cuda::words::Words;
 use crate::base::error::DriverError;

@@ -1,7 +1,7 @@
 //! What only a GPU can show.
 
 use std::ffi::c_void;
-use std::process::Command;
+use std::process;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::{SAXPY, SOURCE, TAG, kernel, launch};
 use crate::backends::cuda::{Cuda, device_count};
 use crate::base::kernel::KernelInfo;
-use crate::driver::{DevicePtr, Driver, HostJob, RawStream};
+use crate::driver::{Command, DevicePtr, Driver, HostJob, RawStream};
 
 static SLOW_FILL: KernelInfo = kernel(&SOURCE, "slow_fill").parameters(&[4, 4, 8]);
 static REVERSE: KernelInfo = kernel(&SOURCE, "reverse").parameters(&[4, 8]);
@@ -48,18 +48,19 @@ impl Bench {
         // SAFETY: everything is live, and stays so.
         unsafe {
             let from = self.pinned.as_ptr();
-            self.device.copy_to_device(self.memory, from, BYTES, self.stream, TAG).expect("a copy");
+            let copy = Command::CopyToDevice { to: self.memory, from, bytes: BYTES };
+            self.device.enqueue(copy, self.stream, TAG).expect("a copy");
         }
     }
 
     fn run_on_host(&self, stream: RawStream, job: HostJob) {
         // SAFETY: everything is live, and stays so; the jobs come between copies that the stream orders.
-        unsafe { self.device.host(job, &[], stream, TAG) }.expect("a job");
+        unsafe { self.device.enqueue(Command::Host { job, accesses: &[] }, stream, TAG) }.expect("a job");
     }
 
     fn signal(&self, stream: RawStream, signal: HostJob) {
         // SAFETY: as above.
-        unsafe { self.device.signal(signal, stream, TAG) }.expect("a signal");
+        unsafe { self.device.enqueue(Command::Signal(signal), stream, TAG) }.expect("a signal");
     }
 
     fn stream(&self) -> RawStream {
@@ -75,7 +76,9 @@ impl Bench {
         // SAFETY: everything is live, and stays so; the host's side is not touched before the wait.
         unsafe {
             let to = self.pinned.as_ptr();
-            self.device.copy_to_host(to, self.memory, BYTES, stream, TAG).expect("a copy");
+            self.device
+                .enqueue(Command::CopyToHost { to, from: self.memory, bytes: BYTES }, stream, TAG)
+                .expect("a copy");
             self.device.synchronize_stream(stream).expect("all of it works");
         }
     }
@@ -87,7 +90,7 @@ impl Bench {
         // SAFETY: everything is live, and stays so; each test gives the parameters that its kernel has.
         unsafe {
             let launch = launch(function, blocks, shared, params);
-            self.device.launch(launch, self.stream, TAG).expect("a launch");
+            self.device.enqueue(Command::Launch(&launch), self.stream, TAG).expect("a launch");
         }
     }
 }
@@ -134,8 +137,16 @@ fn copies_go_there_and_back() {
     // SAFETY: everything is live until the wait.
     unsafe {
         let (device, stream) = (&bench.device, bench.stream);
-        device.copy_on_device(second, bench.memory.offset(8), 16, stream, TAG).expect("a copy");
-        device.copy_on_device(bench.memory, second, 16, stream, TAG).expect("a copy");
+        device
+            .enqueue(
+                Command::CopyOnDevice { to: second, from: bench.memory.offset(8), bytes: 16 },
+                stream,
+                TAG,
+            )
+            .expect("a copy");
+        device
+            .enqueue(Command::CopyOnDevice { to: bench.memory, from: second, bytes: 16 }, stream, TAG)
+            .expect("a copy");
         device.synchronize_stream(stream).expect("all of it works");
     }
     bench.host().fill(0);
@@ -153,7 +164,10 @@ fn a_launch_computes() {
     bench.upload();
     // SAFETY: everything is live until the wait.
     unsafe {
-        bench.device.copy_on_device(x, bench.memory, BYTES, bench.stream, TAG).expect("a copy");
+        bench
+            .device
+            .enqueue(Command::CopyOnDevice { to: x, from: bench.memory, bytes: BYTES }, bench.stream, TAG)
+            .expect("a copy");
     }
     let (mut n, mut a, mut x, mut y) = (LEN as u32, 3.0_f32, x.0, bench.memory.0);
     let mut params = [param(&mut n), param(&mut a), param(&mut x), param(&mut y)];
@@ -173,9 +187,9 @@ fn an_event_orders_two_streams() {
     bench.launch(&SLOW_FILL, 0, &mut [param(&mut n), param(&mut value), param(&mut out)]);
     // SAFETY: everything is live, and stays so.
     unsafe {
-        bench.device.wait(other, event, TAG).expect("no record is no wait");
-        bench.device.record(event, bench.stream, TAG).expect("a record");
-        bench.device.wait(other, event, TAG).expect("a wait");
+        bench.device.enqueue(Command::Wait(event), other, TAG).expect("no record is no wait");
+        bench.device.enqueue(Command::Record(event), bench.stream, TAG).expect("a record");
+        bench.device.enqueue(Command::Wait(event), other, TAG).expect("a wait");
     }
     bench.download(other);
     assert!(bench.host().iter().all(|&value| value == 41));
@@ -211,7 +225,10 @@ fn a_job_reads_and_writes_between_copies() {
         // SAFETY: everything is live, and stays so; the host's side is touched by the job alone.
         unsafe {
             let to = bench.pinned.as_ptr();
-            bench.device.copy_to_host(to, bench.memory, BYTES, bench.stream, TAG).expect("a copy");
+            bench
+                .device
+                .enqueue(Command::CopyToHost { to, from: bench.memory, bytes: BYTES }, bench.stream, TAG)
+                .expect("a copy");
         }
         let job = move || {
             let host = ptr::with_exposed_provenance_mut::<u32>(host);
@@ -327,7 +344,7 @@ fn apart(test: &str, body: fn()) {
         return body();
     }
     let module = module_path!().split_once("::").expect("a module of this crate").1;
-    let output = Command::new(std::env::current_exe().expect("the test's own path"))
+    let output = process::Command::new(std::env::current_exe().expect("the test's own path"))
         .args(["--exact", &format!("{module}::{test}"), "--ignored", "--nocapture"])
         .env(CHILD, "1")
         .output()

@@ -1,7 +1,7 @@
 //! The backend as the rest of the crate sees it: against the recording stubs, and on a GPU.
 
 use crate::base::kernel::{KernelInfo, KernelModule};
-use crate::driver::{HostBody, RawFunction, RawLaunch, Tag};
+use crate::driver::{HostBodies, HostBody, RawFunction, RawLaunch, Tag};
 
 mod gpu;
 // The stubs are shared objects built by `cc`, found by `LD_LIBRARY_PATH`.
@@ -47,7 +47,7 @@ fn launch<'a>(
     function: RawFunction,
     blocks: u32,
     shared: u32,
-    params: &'a mut [*mut std::ffi::c_void],
+    params: &'a [*mut std::ffi::c_void],
 ) -> RawLaunch<'a> {
     RawLaunch {
         function,
@@ -57,7 +57,7 @@ fn launch<'a>(
         params,
         sizes: &[],
         accesses: &[],
-        host: &no_host_body,
+        bodies: HostBodies::One(&no_host_body),
     }
 }
 

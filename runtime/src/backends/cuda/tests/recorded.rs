@@ -5,7 +5,7 @@ mod host;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use crate::base::error::ErrorKind;
 use crate::base::kernel::{KernelInfo, KernelModule};
 use crate::device::Device;
 use crate::driver::recording::Recording;
-use crate::driver::{DriverResult, RawStream};
+use crate::driver::{Command, DriverResult, RawStream};
 
 /// Set in a process that has the stubs.
 const CHILD: &str = "THALWEG_STUB_CHILD";
@@ -35,7 +35,7 @@ fn recorded(test: &str, flags: &[&str], variables: &[(&str, &str)], body: fn()) 
     let record = folder.join(format!("{test}.calls"));
     let _ = fs::remove_file(&record);
     let module = module_path!().split_once("::").expect("a module of this crate").1;
-    let output = Command::new(std::env::current_exe().expect("the test's own path"))
+    let output = process::Command::new(std::env::current_exe().expect("the test's own path"))
         .args(["--exact", &format!("{module}::{test}"), "--nocapture"])
         .env_remove("THALWEG_SYNC")
         .env("THALWEG_CACHE", "off")
@@ -65,8 +65,8 @@ fn stubs(flags: &[&str]) -> PathBuf {
         for library in ["libcuda", "libnvrtc"] {
             // The first name that cudarc looks for, so that it comes before any real library. Renamed into place, since
             // another process may be using the one there.
-            let unfinished = folder.join(format!("{library}.{}", std::process::id()));
-            let status = Command::new("cc")
+            let unfinished = folder.join(format!("{library}.{}", process::id()));
+            let status = process::Command::new("cc")
                 .args(["-shared", "-fPIC", "-pthread", "-Wall", "-Werror", "-o"])
                 .args([&unfinished, &sources.join(format!("{library}.c"))])
                 .args(flags)
@@ -114,21 +114,25 @@ fn one_chunk_makes_exactly_these_calls() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let from = ptr::with_exposed_provenance::<u8>(from);
-                let mut params = [ptr::null_mut(); 4];
+                let params = [ptr::null_mut(); 4];
                 // SAFETY: handles and memory are live until the end, and the stub does everything at once.
                 unsafe {
-                    ok(device.copy_to_device(x, from, 4096, up, TAG));
-                    ok(device.copy_to_device(x, from, 0, up, TAG));
-                    ok(device.launch(launch(saxpy, 4, 64, &mut params), up, TAG));
-                    ok(device.copy_on_device(y.offset(1024), x, 2048, up, TAG));
-                    ok(device.record(done, up, TAG));
+                    ok(device.enqueue(Command::CopyToDevice { to: x, from, bytes: 4096 }, up, TAG));
+                    ok(device.enqueue(Command::CopyToDevice { to: x, from, bytes: 0 }, up, TAG));
+                    ok(device.enqueue(Command::Launch(&launch(saxpy, 4, 64, &params)), up, TAG));
+                    ok(device.enqueue(
+                        Command::CopyOnDevice { to: y.offset(1024), from: x, bytes: 2048 },
+                        up,
+                        TAG,
+                    ));
+                    ok(device.enqueue(Command::Record(done), up, TAG));
                 }
             });
         });
         // SAFETY: as above, and nothing is used after it is destroyed or freed.
         unsafe {
-            ok(device.wait(down, done, TAG));
-            ok(device.copy_to_host(to, y.offset(1024), 2048, down, TAG));
+            ok(device.enqueue(Command::Wait(done), down, TAG));
+            ok(device.enqueue(Command::CopyToHost { to, from: y.offset(1024), bytes: 2048 }, down, TAG));
             ok(device.synchronize_event(done));
             ok(device.synchronize_stream(down));
             assert!(std::slice::from_raw_parts(to, 2048).iter().all(|&byte| byte == 7));
@@ -272,8 +276,14 @@ fn thalweg_sync_names_the_operation_that_failed() {
         let pinned = ok(device.allocate_pinned(16));
         // SAFETY: handles and memory are live, and the stub does everything at once.
         let error = unsafe {
-            ok(device.copy_to_device(memory, pinned.as_ptr(), 16, stream, TAG));
-            device.launch(launch(saxpy, 1, 0, &mut []), stream, TAG).expect_err("a fault in the kernel")
+            ok(device.enqueue(
+                Command::CopyToDevice { to: memory, from: pinned.as_ptr(), bytes: 16 },
+                stream,
+                TAG,
+            ));
+            device
+                .enqueue(Command::Launch(&launch(saxpy, 1, 0, &[])), stream, TAG)
+                .expect_err("a fault in the kernel")
         };
         assert_eq!((error.call, error.code, error.tag), ("cuLaunchKernel", 700, Some((4, 2))));
         assert_eq!(error.name, "CUDA_ERROR_ILLEGAL_ADDRESS");

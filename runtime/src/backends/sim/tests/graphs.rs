@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::*;
-use crate::backends::sim::adversary::Random;
-use crate::driver::recording::{Recording, Work};
+use crate::backends::sim::random::Random;
+use crate::driver::recording::Recording;
 
 /// A graph being described: launches that only count for the race checker, or note a number.
 #[derive(Default)]
@@ -26,15 +26,14 @@ impl Drawn {
             grid: [1, 1, 1],
             block: [1, 1, 1],
             shared: 0,
-            params: &mut [] as &mut [*mut c_void],
+            params: &[],
             sizes: &[],
             accesses,
-            host: &|| Box::new(|| {}),
+            bodies: HostBodies::OfGraph,
         };
-        // SAFETY: there are no parameters.
-        let work = unsafe { self.nodes.launch(&launch) };
         self.bodies.push(Box::new(body));
-        self.nodes.push(tag(operation, 0), after, work)
+        // SAFETY: there are no parameters.
+        unsafe { self.nodes.push(tag(operation, 0), after, &Command::Launch(&launch)) }.unwrap()
     }
 
     pub(super) fn launch(self, rig: &Rig, stream: RawStream) -> DriverResult<()> {
@@ -42,7 +41,8 @@ impl Drawn {
         // SAFETY: see `Rig`.
         unsafe {
             let graph = rig.sim.build_graph(&nodes)?;
-            let result = rig.sim.launch_graph(&graph, &nodes, bodies, stream, tag(99, 0));
+            let result =
+                rig.sim.enqueue(Command::Graph { graph: &graph, nodes: &nodes, bodies }, stream, tag(99, 0));
             rig.sim.destroy_graph(&graph)?;
             result
         }
@@ -166,12 +166,15 @@ fn a_launch_is_one_call() {
     unsafe {
         let graph = rig.sim.build_graph(&nodes).unwrap();
         assert_eq!(rig.clock(), 101 * call);
-        rig.sim.launch_graph(&graph, &nodes, bodies, stream, tag(0, 0)).unwrap();
+        rig.sim.enqueue(Command::Graph { graph: &graph, nodes: &nodes, bodies }, stream, tag(0, 0)).unwrap();
         assert_eq!(rig.clock(), 101 * call + launch);
         assert!(rig.sim.update_graph(&graph, &nodes, &[3, 4]).unwrap());
         assert_eq!(rig.clock(), 101 * call + launch + 2 * update);
         rig.sim.destroy_graph(&graph).unwrap();
-        let refused = rig.sim.launch_graph(&graph, &nodes, Vec::new(), stream, tag(0, 0)).unwrap_err();
+        let refused = rig
+            .sim
+            .enqueue(Command::Graph { graph: &graph, nodes: &nodes, bodies: Vec::new() }, stream, tag(0, 0))
+            .unwrap_err();
         assert_eq!(refused.name, "CUDA_ERROR_INVALID_HANDLE");
     }
     rig.sync(stream).unwrap();
@@ -183,8 +186,10 @@ fn a_node_that_does_nothing_keeps_the_order() {
     let (stream, x) = (rig.stream(), rig.device(100));
     let mut graph = Drawn::default();
     let first = graph.node(0, &[], &[write(x, 100)], || {});
-    let nothing = graph.nodes.push(tag(1, 0), &[first], Work::Nothing);
-    let other = graph.nodes.push(tag(2, 0), &[], Work::Nothing);
+    let copy = Command::CopyOnDevice { to: x, from: x, bytes: 0 };
+    // SAFETY: it is no launch.
+    let [nothing, other] = [(1, &[first][..]), (2, &[])]
+        .map(|(operation, after)| unsafe { graph.nodes.push(tag(operation, 0), after, &copy) }.unwrap());
     graph.node(3, &[nothing, other], &[write(x, 100)], || {});
     graph.launch(&rig, stream).unwrap();
     rig.sync(stream).unwrap();

@@ -10,14 +10,14 @@ mod planted;
 mod races;
 mod timing;
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::{Sim, Spec};
 use crate::driver::{
-    Access, DevicePtr, Driver, DriverResult, HostBody, RawEvent, RawFunction, RawLaunch, RawStream, Tag,
+    Access, Command, DevicePtr, Driver, DriverResult, HostBodies, HostBody, RawEvent, RawFunction, RawLaunch,
+    RawStream, Tag,
 };
 
 use crate::base::error::{Detail, DriverError};
@@ -127,12 +127,18 @@ impl Rig {
 
     fn up(&self, stream: RawStream, tag: Tag, to: DevicePtr, from: Pinned) -> DriverResult<()> {
         // SAFETY: see `Rig`.
-        unsafe { self.sim.copy_to_device(to, from.ptr.as_ptr(), from.bytes, stream, tag) }
+        unsafe {
+            let copy = Command::CopyToDevice { to, from: from.ptr.as_ptr(), bytes: from.bytes };
+            self.sim.enqueue(copy, stream, tag)
+        }
     }
 
     fn down(&self, stream: RawStream, tag: Tag, to: Pinned, from: DevicePtr) -> DriverResult<()> {
         // SAFETY: see `Rig`.
-        unsafe { self.sim.copy_to_host(to.ptr.as_ptr(), from, to.bytes, stream, tag) }
+        unsafe {
+            let copy = Command::CopyToHost { to: to.ptr.as_ptr(), from, bytes: to.bytes };
+            self.sim.enqueue(copy, stream, tag)
+        }
     }
 
     fn across(
@@ -144,7 +150,7 @@ impl Rig {
         bytes: usize,
     ) -> DriverResult<()> {
         // SAFETY: see `Rig`.
-        unsafe { self.sim.copy_on_device(to, from, bytes, stream, tag) }
+        unsafe { self.sim.enqueue(Command::CopyOnDevice { to, from, bytes }, stream, tag) }
     }
 
     fn launch(
@@ -160,13 +166,13 @@ impl Rig {
             grid: [1, 1, 1],
             block: [1, 1, 1],
             shared: 0,
-            params: &mut [] as &mut [*mut c_void],
+            params: &[],
             sizes: &[],
             accesses,
-            host: &|| body.lock().unwrap().take().unwrap(),
+            bodies: HostBodies::One(&|| body.lock().unwrap().take().unwrap()),
         };
         // SAFETY: see `Rig`; the bodies stay within `accesses`.
-        unsafe { self.sim.launch(launch, stream, tag) }
+        unsafe { self.sim.enqueue(Command::Launch(&launch), stream, tag) }
     }
 
     /// A launch that only counts for the model and the race checker.
@@ -182,7 +188,7 @@ impl Rig {
         job: impl FnOnce() + Send + 'static,
     ) -> DriverResult<()> {
         // SAFETY: see `Rig`; the jobs stay within `accesses`.
-        unsafe { self.sim.host(Box::new(job), accesses, stream, tag) }
+        unsafe { self.sim.enqueue(Command::Host { job: Box::new(job), accesses }, stream, tag) }
     }
 
     fn signal(
@@ -192,17 +198,17 @@ impl Rig {
         signal: impl FnOnce() + Send + 'static,
     ) -> DriverResult<()> {
         // SAFETY: see `Rig`.
-        unsafe { self.sim.signal(Box::new(signal), stream, tag) }
+        unsafe { self.sim.enqueue(Command::Signal(Box::new(signal)), stream, tag) }
     }
 
     fn record(&self, event: RawEvent, stream: RawStream) {
         // SAFETY: see `Rig`.
-        unsafe { self.sim.record(event, stream, tag(90, 0)) }.unwrap();
+        unsafe { self.sim.enqueue(Command::Record(event), stream, tag(90, 0)) }.unwrap();
     }
 
     fn wait(&self, stream: RawStream, event: RawEvent) {
         // SAFETY: see `Rig`.
-        unsafe { self.sim.wait(stream, event, tag(91, 0)) }.unwrap();
+        unsafe { self.sim.enqueue(Command::Wait(event), stream, tag(91, 0)) }.unwrap();
     }
 
     fn sync(&self, stream: RawStream) -> DriverResult<()> {

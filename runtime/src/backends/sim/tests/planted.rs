@@ -133,7 +133,9 @@ fn copies_both_ways(rig: &Rig, correct: bool) -> Result<(), String> {
 fn fill_and_copy(rig: &Rig, correct: bool) -> Result<(), String> {
     let (host, x) = (rig.pinned(64), rig.device(64));
     // SAFETY: see `Rig`.
-    let fill = |stream| unsafe { rig.sim.fill(x, &[7], 64, stream, tag(0, 0)) }.unwrap();
+    let fill = |stream| unsafe {
+        rig.sim.enqueue(Command::Fill { to: x, pattern: &[7], count: 64 }, stream, tag(0, 0)).unwrap();
+    };
     two(rig, correct, fill, |stream| rig.up(stream, tag(1, 0), x, host).unwrap())
 }
 

@@ -1,9 +1,9 @@
 use std::ops::Range;
 
 use super::*;
-use crate::backends::sim::adversary::Random;
 use crate::backends::sim::history::{Accessor, Conflict, History};
 use crate::backends::sim::order::{Clock, Order};
+use crate::backends::sim::random::Random;
 
 /// Two operations on two streams with nothing between them.
 fn unordered(

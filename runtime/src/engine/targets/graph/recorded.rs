@@ -1,7 +1,7 @@
-//! [`Recorded`]: operations on their way into a graph, in the order that streams and events give them.
+//! [`Recorded`]: commands on their way into a graph, in the order that streams and events give them.
 
-use crate::driver::Tag;
-use crate::driver::recording::{New, Recording};
+use crate::driver::recording::{NotInGraph, Recording};
+use crate::driver::{Command, Tag};
 
 /// What was recorded since the last launch, and room for what comes next: a run that is like the one before allocates
 /// nothing.
@@ -26,30 +26,40 @@ impl Recorded {
         self.events.resize_with(events, Vec::new);
     }
 
-    /// How many operations there are.
+    /// How many commands there are.
     pub(crate) fn len(&self) -> usize {
         self.same.unwrap_or(self.nodes.len())
     }
 
     /// Adds what a stream does next. `before`: what was launched in this place the last time, until the next launch.
     ///
+    /// # Errors
+    /// No graph can have it.
+    ///
     /// # Safety
-    /// As [`Recording::work`].
+    /// As [`Recording::push`].
     #[inline(always)]
-    pub(crate) unsafe fn push(&mut self, stream: usize, tag: Tag, new: &New<'_>, before: Option<&Recording>) {
+    pub(crate) unsafe fn push(
+        &mut self,
+        stream: usize,
+        tag: Tag,
+        command: &Command<'_>,
+        before: Option<&Recording>,
+    ) -> Result<(), NotInGraph> {
         let tail = &self.streams[stream];
         let node = match (self.same, before) {
             // SAFETY: the caller's promise.
-            (Some(same), Some(before)) if unsafe { before.has(same, tag, tail, new) } => {
+            (Some(same), Some(before)) if unsafe { before.has(same, tag, tail, command) } => {
                 self.same = Some(same + 1);
                 same as u32
             }
             // SAFETY: the caller's promise.
-            _ => unsafe { self.push_different(stream, tag, new, before) },
+            _ => unsafe { self.push_different(stream, tag, command, before)? },
         };
         let tail = &mut self.streams[stream];
         tail.clear();
         tail.push(node);
+        Ok(())
     }
 
     /// # Safety
@@ -59,13 +69,12 @@ impl Recorded {
         &mut self,
         stream: usize,
         tag: Tag,
-        new: &New<'_>,
+        command: &Command<'_>,
         before: Option<&Recording>,
-    ) -> u32 {
+    ) -> Result<u32, NotInGraph> {
         self.differ(before);
         // SAFETY: the caller's promise.
-        let work = unsafe { self.nodes.work(new) };
-        self.nodes.push(tag, &self.streams[stream], work)
+        unsafe { self.nodes.push(tag, &self.streams[stream], command) }
     }
 
     /// Whether it is all of what was launched the last time.
@@ -81,7 +90,7 @@ impl Recorded {
         }
     }
 
-    /// The operations, once they [`differ`](Self::differ) from those of the last time.
+    /// The commands, once they [`differ`](Self::differ) from those of the last time.
     pub(crate) fn nodes(&mut self) -> &mut Recording {
         &mut self.nodes
     }
@@ -127,8 +136,7 @@ impl std::fmt::Debug for Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::recording::Work;
-    use crate::driver::{Access, DevicePtr, RawFunction, RawLaunch};
+    use crate::driver::{Access, DevicePtr, HostBodies, RawFunction, RawLaunch};
 
     const STREAMS: usize = 3;
 
@@ -182,37 +190,35 @@ mod tests {
                 Step::Record(event) => recorded.record(event, stream),
                 Step::Wait(event) => recorded.wait(stream, event),
                 Step::Copy { bytes } => {
-                    let work = match bytes {
-                        0 => Work::Nothing,
-                        _ => Work::CopyToDevice { to: DevicePtr(256), from: 64, bytes },
-                    };
+                    let from = std::ptr::without_provenance(64);
+                    let copy = Command::CopyToDevice { to: DevicePtr(256), from, bytes };
                     // SAFETY: it is no launch.
-                    unsafe { recorded.push(stream, tag, &New::Work(work), before) };
+                    unsafe { recorded.push(stream, tag, &copy, before) }.unwrap();
                 }
                 Step::Fill { value, length, count } => {
                     let pattern = vec![value; length];
-                    let new = New::Fill { to: DevicePtr(512), pattern: &pattern, count };
+                    let fill = Command::Fill { to: DevicePtr(512), pattern: &pattern, count };
                     // SAFETY: it is no launch.
-                    unsafe { recorded.push(stream, tag, &new, before) };
+                    unsafe { recorded.push(stream, tag, &fill, before) }.unwrap();
                 }
                 Step::Launch { first, second, value, bytes } => {
                     let mut first_value = [7_u8; 40];
                     let mut second_value = [value; 40];
                     // Beyond the parameter nothing counts.
                     second_value[SIZES[second]..].fill(recorded.len() as u8);
-                    let mut params = [first_value.as_mut_ptr().cast(), second_value.as_mut_ptr().cast()];
-                    let new = New::Launch(&RawLaunch {
+                    let params = [first_value.as_mut_ptr().cast(), second_value.as_mut_ptr().cast()];
+                    let launch = RawLaunch {
                         function: RawFunction::plain(7, 1, 0),
                         grid: [1; 3],
                         block: [1; 3],
                         shared: 0,
-                        params: &mut params,
+                        params: &params,
                         sizes: &[SIZES[first], SIZES[second]],
                         accesses: &[Access { ptr: DevicePtr(0), bytes, write: true, anew: false }],
-                        host: &|| Box::new(|| {}),
-                    });
+                        bodies: HostBodies::One(&|| Box::new(|| {})),
+                    };
                     // SAFETY: each parameter has 40 bytes, which are more than its size.
-                    unsafe { recorded.push(stream, tag, &new, before) };
+                    unsafe { recorded.push(stream, tag, &Command::Launch(&launch), before) }.unwrap();
                 }
             }
         }
@@ -228,11 +234,11 @@ mod tests {
 
     fn is_same(one: &Recording, other: &Recording) -> bool {
         let accesses = |recording: &Recording| -> Vec<_> {
-            let accesses = |node: &crate::driver::recording::Node| match node.work {
-                Work::Launch { kernel } => {
-                    recording.accesses(recording.kernel(kernel)).iter().map(|a| a.bytes).collect()
-                }
-                _ => Vec::new(),
+            let accesses = |node: &crate::driver::recording::Node| {
+                recording.command(node, &mut Vec::new(), |command| match command {
+                    Some(Command::Launch(launch)) => launch.accesses.iter().map(|a| a.bytes).collect(),
+                    _ => Vec::new(),
+                })
             };
             recording.nodes().iter().map(|node| (node.tag, accesses(node))).collect()
         };

@@ -5,10 +5,11 @@
 //! is all that ring slots ask for; where a chunk is handed something by the one before, its stream waits for that. Graphs
 //! are kept in [`Graphs`].
 
+use crate::base::error::DriverError;
 use crate::base::plan::{BufferKind, Distance, OperationKind, Plan};
 use crate::device::Device;
-use crate::driver::recording::{New, Work};
-use crate::driver::{DevicePtr, DriverResult, HostBody, RawLaunch, RawStream, Tag};
+use crate::driver::recording::NotInGraph;
+use crate::driver::{Command, DriverResult, HostBody, RawLaunch, RawStream, Tag};
 use crate::engine::staging::slot::Delivery;
 use crate::engine::targets::graph::kept::{Graphs, before, prepared};
 
@@ -180,54 +181,45 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn copy(&mut self, stream: usize, tag: Tag, bytes: usize, work: Work) -> DriverResult<()> {
-        let work = New::Work(if bytes == 0 { Work::Nothing } else { work });
-        // SAFETY: it is no launch.
-        unsafe { self.push(stream, tag, &work) };
-        Ok(())
-    }
-
+    /// Records a command of one of the plan's streams. `event`: the number of the plan's event that it records or
+    /// waits for.
+    ///
+    /// # Errors
+    /// No graph can have it.
+    ///
     /// # Safety
-    /// As [`Recorded::push`](crate::engine::targets::graph::recorded::Recorded::push).
-    #[inline(always)]
-    unsafe fn push(&mut self, stream: usize, tag: Tag, new: &New<'_>) {
-        let Graphs { lanes, recorded, .. } = &mut *self.graphs;
-        // SAFETY: the caller's promise.
-        unsafe { recorded.push(stream, tag, new, before(lanes, self.lane, self.position)) };
-    }
-
-    pub(crate) fn fill(
+    /// As [`Recording::push`](crate::driver::recording::Recording::push).
+    #[inline]
+    pub(crate) unsafe fn enqueue(
         &mut self,
-        to: DevicePtr,
-        pattern: &[u8],
-        count: usize,
+        command: &Command<'_>,
         stream: usize,
+        event: Option<usize>,
         tag: Tag,
     ) -> DriverResult<()> {
-        // SAFETY: it is no launch.
-        unsafe { self.push(stream, tag, &New::Fill { to, pattern, count }) };
-        Ok(())
-    }
-
-    pub(crate) fn record(&mut self, event: usize, stream: usize) {
-        self.graphs.recorded.record(event, stream);
-    }
-
-    pub(crate) fn wait(&mut self, stream: usize, event: usize) {
-        self.graphs.recorded.wait(stream, event);
-    }
-
-    /// # Safety
-    /// The launch's parameters are of the sizes that it gives.
-    pub(crate) unsafe fn kernel(&mut self, mut launch: RawLaunch<'_>, stream: usize, tag: Tag) {
-        if self.simulated {
-            self.bodies.push((launch.host)());
-        } else {
-            // Which a GPU is not told.
-            launch.accesses = &[];
+        let Graphs { lanes, recorded, .. } = &mut *self.graphs;
+        let before = before(lanes, self.lane, self.position);
+        if let (Command::Record(_), Some(event)) = (command, event) {
+            recorded.record(event, stream);
+            return Ok(());
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.push(stream, tag, &New::Launch(&launch)) };
+        if let (Command::Wait(_), Some(event)) = (command, event) {
+            recorded.wait(stream, event);
+            return Ok(());
+        }
+        let pushed = if let (&Command::Launch(launch), false) = (command, self.simulated) {
+            // A GPU is not told what its kernels access.
+            let launch = RawLaunch { accesses: &[], ..*launch };
+            // SAFETY: the caller's promise.
+            unsafe { recorded.push(stream, tag, &Command::Launch(&launch), before) }
+        } else {
+            if let Command::Launch(launch) = command {
+                self.bodies.extend(launch.body());
+            }
+            // SAFETY: the caller's promise.
+            unsafe { recorded.push(stream, tag, command, before) }
+        };
+        pushed.map_err(|NotInGraph| not_in_graph(command))
     }
 
     /// Launches what was recorded since the last time.
@@ -268,7 +260,10 @@ impl Recorder {
         let bodies = std::mem::take(bodies);
         // SAFETY: the graph was built from, or updated to, exactly these nodes; the rest is the caller's promise. Under
         // way or not, the graph outlives the run: it is put away whatever the answer.
-        let result = unsafe { driver.launch_graph(&kept.graph.raw, &kept.nodes, bodies, stream, tag) };
+        let result = unsafe {
+            let launch = Command::Graph { graph: &kept.graph.raw, nodes: &kept.nodes, bodies };
+            driver.enqueue(launch, stream, tag)
+        };
         if result.is_err() {
             retire(kept.graph);
             return result;
@@ -298,7 +293,7 @@ impl Recorder {
             let tag = Tag { pipeline: 0, operation: NO_OPERATION, chunk: self.chunk as u64 };
             let (stream, event) = (self.stream(), self.graphs.lanes[before].done.raw);
             // SAFETY: the stream and the event live as long as their lanes.
-            unsafe { self.device.driver().wait(stream, event, tag)? };
+            unsafe { self.device.driver().enqueue(Command::Wait(event), stream, tag)? };
         }
         self.placed = true;
         Ok(())
@@ -312,7 +307,7 @@ impl Recorder {
         let lane = &mut self.graphs.lanes[lane];
         lane.in_flight = true;
         // SAFETY: the stream and the event live as long as the lane.
-        unsafe { self.device.driver().record(lane.done.raw, lane.stream.raw, tag) }
+        unsafe { self.device.driver().enqueue(Command::Record(lane.done.raw), lane.stream.raw, tag) }
     }
 
     /// Enqueues what no graph can hold, after what was launched.
@@ -327,4 +322,11 @@ impl Recorder {
         enqueue(self.stream())?;
         self.mark()
     }
+}
+
+/// What a command is refused with that no graph can have.
+#[cold]
+fn not_in_graph(command: &Command<'_>) -> DriverError {
+    let description = "a graph cannot have it";
+    DriverError::new(command.call(), 801, "CUDA_ERROR_NOT_SUPPORTED", description)
 }

@@ -11,7 +11,7 @@ use crate::base::kernel::blocks;
 use crate::base::plan::{OperationKind, Plan};
 use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
-use crate::driver::{DevicePtr, DriverResult};
+use crate::driver::{Command, DevicePtr, DriverResult};
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
 use crate::engine::chunks::chunking::Cut;
@@ -125,7 +125,8 @@ impl Graphs {
             // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
             // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
             let launched = unsafe {
-                device.driver().launch_graph(&graph.raw, nodes, Vec::new(), lane.stream.raw, NO_OPERATION)
+                let launch = Command::Graph { graph: &graph.raw, nodes, bodies: Vec::new() };
+                device.driver().enqueue(launch, lane.stream.raw, NO_OPERATION)
             };
             if let Err(error) = launched {
                 self.retired.extend(kept[position].take().map(|kept| (0, kept.graph)));

@@ -9,7 +9,7 @@ use crate::engine::targets::what::What;
 pub(crate) enum Step {
     Record { event: usize, stream: usize },
     Wait { event: usize, stream: usize },
-    Work { stream: usize, tag: Tag, what: What, demand: Demand },
+    Work { stream: usize, tag: Tag, what: What, demand: Demand, cost: Nanos },
 }
 
 /// The graphs of a run that is worked out: as the recorder's, but that each has streams for its order.

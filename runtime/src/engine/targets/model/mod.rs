@@ -7,15 +7,16 @@ mod graphs;
 mod shared;
 
 use crate::backends::sim::forecast::{Demand, Done, Forecast};
+use crate::base::engine::Engine;
 use crate::base::plan::Plan;
 use crate::device::Device;
-use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::driver::{Access, Command, DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::engine::arguments::in_place::InPlace;
 use crate::engine::streams::Streams;
 use crate::engine::targets::graph::recorder::Cover;
 use crate::engine::targets::model::graphs::{Graphs, Step};
 use crate::engine::targets::pace::{Pace, has_a_pace};
 use crate::engine::targets::what::What;
-use crate::observe::timeline::Engine;
 
 /// A run that is worked out.
 pub(crate) struct Model {
@@ -124,12 +125,11 @@ impl Model {
     pub(crate) fn launch(&mut self) -> DriverResult<()> {
         let Some(graphs) = &mut self.graphs else { return Ok(()) };
         let steps = graphs.launch(&mut self.forecast);
-        // What it costs was for the whole of it.
-        self.enqueue_together(steps, [0.0; 3])
+        self.enqueue_together(steps)
     }
 
-    /// Enqueues steps that come after everything launched in their lane before. `costs`: of each.
-    fn enqueue_together(&mut self, steps: Vec<Step>, costs: [Nanos; 3]) -> DriverResult<()> {
+    /// Enqueues steps that come after everything launched in their lane before.
+    fn enqueue_together(&mut self, steps: Vec<Step>) -> DriverResult<()> {
         let Self { forecast, graphs: Some(graphs), enqueued, events, priorities, .. } = self else {
             return Ok(());
         };
@@ -150,9 +150,8 @@ impl Model {
                     let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
                     forecast.wait(raw, events[event], tag, 0.0)?;
                 }
-                Step::Work { stream, tag, what, demand } => {
+                Step::Work { stream, tag, what, demand, cost } => {
                     let raw = graphs.stream(forecast, (stream, priorities[stream]), tag, &mut begun)?;
-                    let cost = costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
                     let work = forecast.enqueue(raw, tag, demand, cost)?;
                     enqueued.push(Enqueued { work, tag, stream, what });
                     last = Some(tag);
@@ -165,7 +164,38 @@ impl Model {
         }
     }
 
-    pub(crate) fn record(&mut self, event: usize, stream: usize, tag: Tag) -> DriverResult<()> {
+    /// Enqueues a command. `event`: the number of the plan's event that it records or waits for. `in_place`: the
+    /// arguments that kernels reach where they are.
+    pub(crate) fn enqueue(
+        &mut self,
+        command: &Command<'_>,
+        stream: usize,
+        event: Option<usize>,
+        tag: Tag,
+        in_place: &[InPlace],
+    ) -> DriverResult<()> {
+        // What only orders others has none, and needs none.
+        let what = What::of(command).unwrap_or(What::new(Engine::Host, 0));
+        match command {
+            Command::CopyToDevice { .. }
+            | Command::CopyToHost { .. }
+            | Command::CopyOnDevice { .. }
+            | Command::CopyRows(_) => self.copy(stream, tag, what),
+            Command::Fill { .. } => self.kernel(stream, tag, what, [0.0; 2]),
+            Command::Launch(launch) => {
+                let over_the_link = over_the_link(launch.accesses, in_place);
+                self.kernel(stream, tag, what, over_the_link)
+            }
+            Command::Host { .. } => self.host(stream, tag, what),
+            Command::Signal(_) => self.signal(stream, tag),
+            Command::Record(_) => event.map_or(Ok(()), |event| self.record(event, stream, tag)),
+            Command::Wait(_) => event.map_or(Ok(()), |event| self.wait(stream, event, tag)),
+            // The graphs of a run are what is worked out here, not what is enqueued.
+            Command::Graph { .. } => Ok(()),
+        }
+    }
+
+    fn record(&mut self, event: usize, stream: usize, tag: Tag) -> DriverResult<()> {
         if let Some(graphs) = &mut self.graphs {
             graphs.push(Step::Record { event, stream });
             return Ok(());
@@ -173,7 +203,7 @@ impl Model {
         self.forecast.record(self.events[event], self.streams[stream], tag, self.costs[2])
     }
 
-    pub(crate) fn wait(&mut self, stream: usize, event: usize, tag: Tag) -> DriverResult<()> {
+    fn wait(&mut self, stream: usize, event: usize, tag: Tag) -> DriverResult<()> {
         if let Some(graphs) = &mut self.graphs {
             graphs.push(Step::Wait { event, stream });
             return Ok(());
@@ -183,16 +213,11 @@ impl Model {
 
     /// A copy to the device, to the host, or on the device.
     pub(crate) fn copy(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
-        let bytes = what.bytes as f64;
-        if bytes == 0.0 {
+        if what.bytes == 0 {
             return Ok(());
         }
-        let demand = match what.engine {
-            Engine::ToDevice => Demand::ToDevice(bytes),
-            Engine::ToHost => Demand::ToHost(bytes),
-            Engine::Compute | Engine::Host => Demand::OnDevice(bytes),
-        };
-        self.work(stream, tag, what, demand)
+        let demand = self.forecast.copy(what.engine, what.bytes as f64);
+        self.work(stream, tag, what, demand, self.costs[0])
     }
 
     /// A launch, or a fill.
@@ -207,7 +232,8 @@ impl Model {
         let operation = self.plan.operations.get(tag.operation as usize);
         self.by_bytes |= time.is_none() && operation.is_some_and(|operation| has_a_pace(operation.kind));
         let blocks = Some(what.blocks).filter(|&blocks| blocks > 0);
-        self.work(stream, tag, what, Demand::Kernel { bytes: what.bytes as f64, over_the_link, time, blocks })
+        let demand = self.forecast.kernel(what.bytes as f64, over_the_link, time, blocks);
+        self.work(stream, tag, what, demand, self.costs[1])
     }
 
     /// Whether some kernel's time was taken from its bytes.
@@ -218,12 +244,14 @@ impl Model {
     /// A function on the CPU.
     pub(crate) fn host(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
         let time = self.pace(tag).map(|pace| pace.time(what.bytes));
-        self.work(stream, tag, what, Demand::Host(what.bytes as f64, time))
+        let demand = self.forecast.function(what.bytes as f64, time);
+        self.work(stream, tag, what, demand, self.costs[0])
     }
 
     /// A callback.
     pub(crate) fn signal(&mut self, stream: usize, tag: Tag) -> DriverResult<()> {
-        self.work(stream, tag, What::new(Engine::Host, 0), Demand::Signal)
+        let demand = self.forecast.signal();
+        self.work(stream, tag, What::new(Engine::Host, 0), demand, self.costs[0])
     }
 
     fn is_direct(&self, tag: Tag) -> bool {
@@ -234,18 +262,17 @@ impl Model {
         *self.paces.get(tag.operation as usize)?
     }
 
-    fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand) -> DriverResult<()> {
-        let step = Step::Work { stream, tag, what, demand };
+    /// `cost`: what enqueuing it takes of the host's time. A graph takes that as a whole, where it is launched.
+    fn work(&mut self, stream: usize, tag: Tag, what: What, demand: Demand, cost: Nanos) -> DriverResult<()> {
         if self.is_graph() && self.is_direct(tag) {
             // What no graph can hold goes between graphs.
             self.launch()?;
-            return self.enqueue_together(vec![step], self.costs);
+            return self.enqueue_together(vec![Step::Work { stream, tag, what, demand, cost }]);
         }
         if let Some(graphs) = &mut self.graphs {
-            graphs.push(step);
+            graphs.push(Step::Work { stream, tag, what, demand, cost: 0.0 });
             return Ok(());
         }
-        let cost = self.costs[usize::from(matches!(demand, Demand::Kernel { .. }))];
         let work = self.forecast.enqueue(self.streams[stream], tag, demand, cost)?;
         self.enqueued.push(Enqueued { work, tag, stream, what });
         Ok(())
@@ -278,7 +305,7 @@ impl Model {
         if reads {
             // They read ahead as far as the device is done with the slots.
             self.forecast.wait(copies, done, tag, 0.0)?;
-            self.forecast.enqueue(copies, tag, Demand::Staging(bytes), 0.0)?;
+            self.forecast.enqueue(copies, tag, self.forecast.staging(bytes), 0.0)?;
             self.forecast.record(copied, copies, tag, 0.0)?;
             self.forecast.wait(raw, copied, tag, 0.0)?;
             self.copy(stream, tag, what)?;
@@ -288,7 +315,7 @@ impl Model {
             self.copy(stream, tag, what)?;
             self.forecast.record(done, raw, tag, event_cost)?;
             self.forecast.wait(copies, done, tag, 0.0)?;
-            self.forecast.enqueue(copies, tag, Demand::Staging(bytes), 0.0)?;
+            self.forecast.enqueue(copies, tag, self.forecast.staging(bytes), 0.0)?;
             self.forecast.record(copied, copies, tag, 0.0)
         }
     }
@@ -311,7 +338,7 @@ impl Model {
     pub(crate) fn share(&mut self, bytes: u64, to_device: bool, staged: bool) {
         let what = What::new(if to_device { Engine::ToDevice } else { Engine::ToHost }, bytes as usize);
         let bytes = bytes as f64;
-        let demand = if to_device { Demand::ToDevice(bytes) } else { Demand::ToHost(bytes) };
+        let demand = self.forecast.copy(what.engine, bytes);
         let Some(&stream) = self.streams.first().filter(|_| what.bytes > 0) else { return };
         if staged {
             self.forecast.host_copies(bytes);
@@ -324,8 +351,7 @@ impl Model {
     /// Fills what the run shares, with nothing else under way.
     pub(crate) fn fill(&mut self, bytes: u64) {
         let Some(&stream) = self.streams.first().filter(|_| bytes > 0) else { return };
-        let demand =
-            Demand::Kernel { bytes: bytes as f64, over_the_link: [0.0; 2], time: None, blocks: None };
+        let demand = self.forecast.kernel(bytes as f64, [0.0; 2], None, None);
         // As in `share`.
         let _ = self.forecast.enqueue(stream, crate::device::memory::NO_OPERATION, demand, self.costs[1]);
         self.forecast.drain();
@@ -368,6 +394,16 @@ impl Model {
         }
         timed
     }
+}
+
+/// The bytes of accesses to the host's memory, that are read and that are written.
+fn over_the_link(accesses: &[Access], in_place: &[InPlace]) -> [f64; 2] {
+    let of_host = |access: &&Access| in_place.iter().any(|data| data.is_on_host() && data.holds(access));
+    let bytes = |write: bool| {
+        let of_kind = accesses.iter().filter(|access| access.write == write);
+        of_kind.filter(of_host).map(|access| access.bytes as f64).sum()
+    };
+    [bytes(false), bytes(true)]
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use crate::base::plan::{Distance, OperationKind, Plan, WaitPlan};
 use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
 use crate::device::stream::{Event, Stream};
-use crate::driver::{DriverResult, Nanos, RawEvent, RawStream, Tag};
+use crate::driver::{Command, DriverResult, Nanos, RawEvent, RawStream, Tag};
 use crate::engine::targets::timed::observed::{Observed, way};
 use crate::engine::targets::what::{Numbered, What};
 use crate::observe::timeline::Engine;
@@ -93,7 +93,7 @@ impl Profiler {
         };
         if let Some(first) = observers.first().or(first) {
             // SAFETY: both are live.
-            unsafe { device.driver().record(base.raw, first.raw, NO_OPERATION)? };
+            unsafe { device.driver().enqueue(Command::Record(base.raw), first.raw, NO_OPERATION)? };
         }
         let (latest, ends) = (vec![None; observed.count], vec![0.0; observed.group_count]);
         let enqueued = RefCell::new(Enqueued { pool, latest, ends, ..Enqueued::default() });
@@ -174,7 +174,7 @@ impl Profiler {
                 let mark = self.mark.raw;
                 self.telling(|| {
                     // SAFETY: both are live for as long as the run, which waits for the stream.
-                    unsafe { self.device.driver().record(mark, stream.raw, tag) }
+                    unsafe { self.device.driver().enqueue(Command::Record(mark), stream.raw, tag) }
                 })?;
                 self.observed(observer, mark, tag)?
             }
@@ -205,7 +205,7 @@ impl Profiler {
         let is_awaited = self.awaited.get(event.number % self.awaited.len().max(1)) == Some(&true);
         // Before the one that tells the time, which takes longer: others wait for this one.
         // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().record(event.raw, stream.raw, tag)? };
+        unsafe { self.device.driver().enqueue(Command::Record(event.raw), stream.raw, tag)? };
         if last.is_none() && !self.sampling.is_timed() {
             self.enqueued.borrow_mut().record(event.number, Recorded::Untimed);
             return Ok(());
@@ -233,7 +233,7 @@ impl Profiler {
         let is_timed = self.is_timed(tag);
         self.settle(stream, tag, is_timed)?;
         // SAFETY: both are live for as long as the run, which waits for the stream.
-        unsafe { self.device.driver().wait(stream.raw, event.raw, tag)? };
+        unsafe { self.device.driver().enqueue(Command::Wait(event.raw), stream.raw, tag)? };
         let stamp = match recorded {
             Recorded::Timed(stamp) => stamp,
             Recorded::Untimed if is_timed => self.noted(stream.raw, tag)?,
@@ -266,7 +266,7 @@ impl Profiler {
     fn note(&self, stamp: &Stamp, stream: RawStream, tag: Tag) -> DriverResult<()> {
         self.telling(|| {
             // SAFETY: the stream lives as long as the run or is an observer, which is waited for too, and so does the event.
-            unsafe { self.device.driver().record(stamp.event.raw, stream, tag) }
+            unsafe { self.device.driver().enqueue(Command::Record(stamp.event.raw), stream, tag) }
         })?;
         stamp.recorded.set(true);
         Ok(())
@@ -285,7 +285,7 @@ impl Profiler {
         self.telling(|| {
             // SAFETY: both are live until they were waited for. What is waited for is a record, which stays though the event be
             // recorded anew.
-            unsafe { self.device.driver().wait(observer, event, tag) }
+            unsafe { self.device.driver().enqueue(Command::Wait(event), observer, tag) }
         })?;
         let stamp = self.noted(observer, tag)?;
         if self.observed.is_shared() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::ok;
 use crate::backends::cuda::Cuda;
 use crate::backends::cuda::tests::TAG;
-use crate::driver::{Driver, DriverResult, HostJob, RawStream};
+use crate::driver::{Command, Driver, DriverResult, HostJob, RawStream};
 
 fn recorded(test: &str, flags: &[&str], variables: &[(&str, &str)], body: fn()) -> Option<String> {
     super::recorded(&format!("host::{test}"), flags, variables, body)
@@ -51,12 +51,12 @@ fn in_time() {
 /// Hands a job over.
 fn host(device: &dyn Driver, stream: RawStream, job: HostJob) -> DriverResult<()> {
     // SAFETY: the tests destroy no stream before its last use, and their jobs access nothing of the device's.
-    unsafe { device.host(job, &[], stream, TAG) }
+    unsafe { device.enqueue(Command::Host { job, accesses: &[] }, stream, TAG) }
 }
 
 fn signal(device: &dyn Driver, stream: RawStream, signal: HostJob) -> DriverResult<()> {
     // SAFETY: as above.
-    unsafe { device.signal(signal, stream, TAG) }
+    unsafe { device.enqueue(Command::Signal(signal), stream, TAG) }
 }
 
 fn synchronize(device: &dyn Driver, stream: RawStream) -> DriverResult<()> {

@@ -1,0 +1,50 @@
+//! Commands, each as the call of CUDA's driver that it is.
+
+use super::api::Api;
+use super::fill::fill;
+use super::handles::{event_handle, stream_handle};
+use super::host::HostFunctions;
+use super::{graph, launch, rows};
+use crate::driver::{Command, DriverResult, RawStream};
+
+/// Enqueues a command that does something, and gives the name of the driver's function that did it; `None` of
+/// a graph, which is not waited for where each operation is.
+///
+/// # Safety
+/// As [`Driver::enqueue`](crate::driver::Driver::enqueue); the context is current.
+#[inline]
+pub(super) unsafe fn enqueue(
+    api: &Api,
+    functions: &HostFunctions,
+    command: Command<'_>,
+    raw: RawStream,
+) -> DriverResult<Option<&'static str>> {
+    let (call, stream) = (command.call(), stream_handle(raw));
+    // SAFETY: the caller promises that the stream and the events are live and of this device; that what is
+    // copied, filled, or used by a kernel or a graph stays allocated until that has completed, the host's
+    // untouched where it is written; that ranges on the device do not overlap and a fill's is aligned to its
+    // words; and that a launch has its kernel's parameters.
+    unsafe {
+        match command {
+            Command::CopyToDevice { to, from, bytes } => {
+                api.cuMemcpyHtoDAsync_v2(to.0, from.cast(), bytes, stream)?;
+            }
+            Command::CopyToHost { to, from, bytes } => {
+                api.cuMemcpyDtoHAsync_v2(to.cast(), from.0, bytes, stream)?;
+            }
+            Command::CopyOnDevice { to, from, bytes } => {
+                api.cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream)?;
+            }
+            Command::CopyRows(rows) => api.cuMemcpy2DAsync_v2(&rows::copy(&rows), stream)?,
+            Command::Fill { to, pattern, count } => fill(api, to.0, pattern, count, stream)?,
+            Command::Launch(launched) => return launch::enqueue(api, launched, stream).map(Some),
+            Command::Host { job, .. } => functions.run(api, raw, job)?,
+            Command::Signal(signal) => functions.signal(api, raw, signal)?,
+            Command::Record(event) => api.cuEventRecord(event_handle(event), stream)?,
+            // There are no flags.
+            Command::Wait(event) => api.cuStreamWaitEvent(stream, event_handle(event), 0)?,
+            Command::Graph { graph, .. } => return graph::launch(api, graph, stream).map(|()| None),
+        }
+    }
+    Ok(Some(call))
+}

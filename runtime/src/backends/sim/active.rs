@@ -1,0 +1,41 @@
+//! [`Active`]: work that an engine is at.
+
+use super::demand::Engine;
+use super::model::Nanos;
+use super::order::Clock;
+use super::queue::Action;
+use crate::driver::Tag;
+
+/// Work that an engine is at.
+pub(super) struct Active {
+    pub stream: u64,
+    pub priority: i32,
+    pub tag: Tag,
+    pub engine: Engine,
+    pub action: Action,
+    pub before: Option<Clock>,
+    pub sequence: u64,
+    pub enqueued_at: Nanos,
+    pub started: Nanos,
+    /// When the latency is over.
+    pub transfer_at: Nanos,
+    pub transferring: bool,
+    pub remaining: f64,
+    /// Of its engine, how much it can use.
+    pub share: f64,
+    /// In bytes a nanosecond, while transferring.
+    pub rate: f64,
+}
+
+impl Active {
+    /// When the latency or the transfer is over, if the rate stays as it is.
+    pub fn next_change(&self, now: Nanos) -> Nanos {
+        if !self.transferring {
+            self.transfer_at
+        } else if self.rate > 0.0 {
+            now + self.remaining / self.rate
+        } else {
+            Nanos::INFINITY
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! [`Sim`] as a driver: what is asked of it, and how it carries that out.
+
+use std::ptr::NonNull;
+use std::thread;
+use std::time::Duration;
+
+use super::block::Block;
+use super::device::Sim;
+use super::graph::GraphNode;
+use super::machine::Machine;
+use super::memory::Place;
+use super::work::{Planned, address};
+use super::{bodies, fault, occupancy, wait, work};
+use crate::base::error::{Error, ErrorKind};
+use crate::base::kernel::{Grid, KernelInfo};
+use crate::base::model::DeviceModel;
+use crate::driver::recording::Recording;
+use crate::driver::{
+    Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Loaded, Nanos, RawEvent, RawFunction,
+    RawGraph, RawModule, RawStream, Tag,
+};
+
+impl Sim {
+    fn allocate_in(&self, call: &'static str, bytes: usize, place: Place) -> DriverResult<NonNull<u8>> {
+        let bytes = bytes.max(1);
+        let mut machine = self.machine();
+        machine.begin(call, None, bytes)?;
+        machine.memory.reserve(call, bytes, place)?;
+        drop(machine);
+        // Not under the lock: filling a large block takes a while.
+        let block = Block::new(bytes, place.align(), place.fill());
+        let mut machine = self.machine();
+        let Some(block) = block else {
+            machine.memory.unreserve(bytes, place);
+            return Err(fault::out_of_memory(call, bytes, machine.memory.device_free()));
+        };
+        let start = block.start();
+        machine.memory.insert(block, bytes, place);
+        Ok(start)
+    }
+
+    fn free_in(&self, call: &'static str, start: usize, place: Place) -> DriverResult<()> {
+        let mut machine = self.machine();
+        let Machine { memory, order, faults, .. } = &mut *machine;
+        if let Err(lost) = faults.alive() {
+            memory.give_up(start);
+            return Err(lost);
+        }
+        let block = memory.remove(call, start, place, order)?;
+        drop(machine);
+        drop(block);
+        Ok(())
+    }
+
+    fn enqueue_work(&self, planned: Planned, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let Planned { call, spans, work } = planned;
+        let mut machine = self.machine();
+        machine.faults.alive()?;
+        machine.check(call, stream, &spans)?;
+        let result = machine.enqueue_work(call, stream, tag, &spans, work);
+        wait::release(machine);
+        result
+    }
+
+    fn launch_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        bodies: Vec<HostBody>,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        let call = "cuGraphLaunch";
+        // Before the lock: what is not launched is dropped after it.
+        let (mut bodies, mut params) = (bodies.into_iter(), Vec::new());
+        let mut planned = Vec::with_capacity(nodes.len());
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        machine.check_graph(call, graph, nodes.len())?;
+        for node in nodes.nodes() {
+            let work = nodes.command(node, &mut params, |command| match command {
+                Some(command) => work::planned(&self.rates, command, &mut bodies),
+                None => Ok(None),
+            })?;
+            planned.push(GraphNode::new(node.tag, nodes.after(node), work));
+        }
+        machine.check_nodes(call, stream, &planned)?;
+        let result = machine
+            .tamper_with_nodes(&mut planned)
+            .and_then(|()| machine.launch_graph(call, stream, tag, &mut planned));
+        wait::release(machine);
+        result
+    }
+}
+
+impl Driver for Sim {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn model(&self) -> Option<&DeviceModel> {
+        Some(&self.model)
+    }
+
+    fn may_wait(&self) -> DriverResult<()> {
+        bodies::refuse_inside("cuStreamSynchronize")
+    }
+
+    fn free_memory(&self) -> DriverResult<u64> {
+        bodies::refuse_inside("cuMemGetInfo")?;
+        Ok(self.machine().memory.device_free())
+    }
+
+    fn allocate(&self, bytes: usize) -> DriverResult<DevicePtr> {
+        let start = self.allocate_in("cuMemAlloc", bytes, Place::Device)?;
+        Ok(DevicePtr(start.addr().get() as u64))
+    }
+
+    unsafe fn free(&self, ptr: DevicePtr) -> DriverResult<()> {
+        self.free_in("cuMemFree", address(ptr), Place::Device)
+    }
+
+    fn allocate_pinned(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_in("cuMemHostAlloc", bytes, Place::Pinned)
+    }
+
+    fn allocate_write_combined(&self, bytes: usize) -> DriverResult<NonNull<u8>> {
+        self.allocate_pinned(bytes)
+    }
+
+    unsafe fn register(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let call = "cuMemHostRegister";
+        let mut machine = self.machine();
+        machine.begin(call, None, bytes)?;
+        machine.memory.reserve(call, bytes, Place::Pinned)?;
+        // SAFETY: the memory stays until it is unregistered, says the caller.
+        let block = unsafe { Block::of_another(ptr) };
+        machine.memory.insert(block, bytes, Place::Pinned);
+        Ok(())
+    }
+
+    unsafe fn unregister(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        self.free_in("cuMemHostUnregister", ptr.addr().get(), Place::Pinned)
+    }
+
+    unsafe fn adopt(&self, ptr: NonNull<u8>, bytes: usize) -> DriverResult<()> {
+        let mut machine = self.machine();
+        machine.faults.alive()?;
+        // SAFETY: the memory stays until it is disowned, says the caller.
+        let block = unsafe { Block::of_another(ptr) };
+        machine.memory.adopt(block, bytes);
+        Ok(())
+    }
+
+    fn disown(&self, ptr: NonNull<u8>) -> DriverResult<()> {
+        let mut machine = self.machine();
+        let Machine { memory, order, .. } = &mut *machine;
+        memory.remove("cuMemFreeHost", ptr.addr().get(), Place::Pinned, order).map(drop)
+    }
+
+    unsafe fn free_pinned(&self, ptr: NonNull<u8>, _bytes: usize) -> DriverResult<()> {
+        self.free_in("cuMemFreeHost", ptr.addr().get(), Place::Pinned)
+    }
+
+    fn create_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        let (least, greatest) = self.info.priorities;
+        let priority = priority.min(least).max(greatest);
+        let mut machine = self.machine();
+        machine.begin("cuStreamCreateWithPriority", None, 0)?;
+        Ok(machine.create_stream(priority))
+    }
+
+    fn create_blocking_stream(&self, priority: i32) -> DriverResult<RawStream> {
+        let stream = self.create_stream(priority)?;
+        self.machine().block(stream);
+        Ok(stream)
+    }
+
+    fn per_thread_stream(&self) -> DriverResult<RawStream> {
+        Ok(self.machine().per_thread_stream(thread::current().id()))
+    }
+
+    fn null_stream(&self) -> DriverResult<RawStream> {
+        Ok(self.machine().null_stream())
+    }
+
+    fn synchronize_device(&self) -> DriverResult<()> {
+        self.wait_for_all()
+    }
+
+    unsafe fn query_stream(&self, stream: RawStream) -> DriverResult<bool> {
+        let call = "cuStreamQuery";
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let state = machine.stream(call, stream)?;
+        if state.completed < state.enqueued {
+            return Ok(false);
+        }
+        let (at, lane) = (state.completed_at, state.lane);
+        let clock = machine.order.record(lane);
+        machine.host_waited(at, &clock);
+        machine.take_failure(stream).map_or(Ok(true), Err)
+    }
+
+    fn poll(&self) {
+        self.go_on();
+    }
+
+    unsafe fn destroy_stream(&self, stream: RawStream) -> DriverResult<()> {
+        self.machine().destroy_stream("cuStreamDestroy", stream)
+    }
+
+    unsafe fn synchronize_stream(&self, stream: RawStream) -> DriverResult<()> {
+        self.wait_for_stream(stream)
+    }
+
+    fn create_event(&self) -> DriverResult<RawEvent> {
+        let mut machine = self.machine();
+        machine.begin("cuEventCreate", None, 0)?;
+        Ok(RawEvent(machine.events.insert(None)))
+    }
+
+    fn create_timing_event(&self) -> DriverResult<RawEvent> {
+        self.create_event()
+    }
+
+    unsafe fn elapsed(&self, from: RawEvent, to: RawEvent) -> DriverResult<Nanos> {
+        let call = "cuEventElapsedTime";
+        bodies::refuse_inside(call)?;
+        let machine = self.machine();
+        let at = |event| {
+            let record = machine.latest(call, event)?.ok_or_else(|| fault::invalid_handle(call, "event"))?;
+            let outcome = record.outcome.get().filter(|outcome| outcome.at <= machine.now);
+            outcome.map(|outcome| outcome.at).ok_or_else(|| fault::not_ready(call))
+        };
+        Ok(at(to)? - at(from)?)
+    }
+
+    unsafe fn destroy_event(&self, event: RawEvent) -> DriverResult<()> {
+        let removed = self.machine().events.remove(event.0);
+        removed.map(drop).ok_or_else(|| fault::invalid_handle("cuEventDestroy", "event"))
+    }
+
+    unsafe fn synchronize_event(&self, event: RawEvent) -> DriverResult<()> {
+        let call = "cuEventSynchronize";
+        let mut machine = self.machine();
+        machine.begin(call, None, 0)?;
+        let latest = machine.latest(call, event)?;
+        drop(machine);
+        latest.map_or(Ok(()), |record| self.wait_for_record(call, &record))
+    }
+
+    unsafe fn query_event(&self, event: RawEvent) -> DriverResult<bool> {
+        let mut machine = self.machine();
+        machine.begin("cuEventQuery", None, 0)?;
+        let Some(record) = machine.latest("cuEventQuery", event)? else { return Ok(true) };
+        let Some(outcome) = record.outcome.get().filter(|outcome| outcome.at <= machine.now) else {
+            return Ok(false);
+        };
+        machine.host_waited(outcome.at, &record.clock);
+        outcome.failure.as_ref().map_or(Ok(true), |failure| failure.pending().map(|()| true))
+    }
+
+    unsafe fn redirect(&self, pinned: NonNull<u8>, to: Option<(*mut u8, usize)>) -> bool {
+        let to = to.map(|(start, bytes)| (start.expose_provenance(), bytes));
+        self.machine().redirect(pinned.addr().get(), to)
+    }
+
+    unsafe fn enqueue(&self, command: Command<'_>, stream: RawStream, tag: Tag) -> DriverResult<()> {
+        let call = command.call();
+        match command {
+            Command::Record(event) => self.machine().record(call, event, stream, tag),
+            Command::Wait(event) => self.machine().wait(call, stream, event, tag),
+            Command::Graph { graph, nodes, bodies } => self.launch_graph(graph, nodes, bodies, stream, tag),
+            command @ (Command::CopyToDevice { .. }
+            | Command::CopyToHost { .. }
+            | Command::CopyOnDevice { .. }
+            | Command::CopyRows(_)
+            | Command::Fill { .. }
+            | Command::Launch(_)
+            | Command::Host { .. }
+            | Command::Signal(_)) => {
+                // The work is planned before the lock is taken, and dropped after it is released where it is
+                // refused: host bodies and functions are code that is not this module's.
+                match work::planned(&self.rates, command, &mut std::iter::empty())? {
+                    Some(planned) => self.enqueue_work(planned, stream, tag),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn load(&self, kernel: &'static KernelInfo) -> Result<Loaded, Error> {
+        bodies::refuse_inside("cuModuleLoadDataEx")?;
+        if !kernel.has_host_body {
+            return Err(ErrorKind::NoHostBody { kernel: kernel.name }.into());
+        }
+        self.info.check_kernel(kernel)?;
+        let handle = std::ptr::from_ref(kernel).addr() as u64;
+        let max_threads = kernel.max_threads_per_block.unwrap_or(1024).min(1024);
+        let function = RawFunction {
+            cluster: kernel.cluster.map(|blocks| Cluster { blocks, in_source: false }),
+            cooperative: kernel.cooperative,
+            ..RawFunction::plain(handle, max_threads, 0)
+        };
+        // Host bodies read the buffers themselves: there are no variables to write.
+        let own = (!kernel.symbols.is_empty()).then(|| RawModule { handle, symbols: Vec::new() });
+        Ok(Loaded { function, own })
+    }
+
+    unsafe fn unload(&self, _module: &RawModule) -> DriverResult<()> {
+        Ok(())
+    }
+
+    fn largest_cluster(&self, _function: &RawFunction, _launch: Grid) -> DriverResult<u32> {
+        Ok(occupancy::largest_cluster(self.info.compute_capability))
+    }
+
+    fn resident_blocks(&self, _function: &RawFunction, launch: Grid) -> DriverResult<u64> {
+        Ok(occupancy::resident_blocks(&self.info, launch.block_dim, launch.shared))
+    }
+
+    unsafe fn build_graph(&self, nodes: &Recording) -> DriverResult<RawGraph> {
+        let mut machine = self.machine();
+        machine.begin("cuGraphInstantiate", None, 0)?;
+        // A call for each node, and one to make it executable.
+        machine.host += machine.model.host_call * (nodes.len() + 1) as f64;
+        let graph = machine.graphs.insert(nodes.len());
+        Ok(RawGraph { graph, executable: graph, nodes: Vec::new() })
+    }
+
+    unsafe fn update_graph(
+        &self,
+        graph: &RawGraph,
+        nodes: &Recording,
+        changed: &[u32],
+    ) -> DriverResult<bool> {
+        let mut machine = self.machine();
+        machine.begin("cuGraphExecUpdate", None, 0)?;
+        machine.check_graph("cuGraphExecUpdate", graph, nodes.len())?;
+        machine.host += machine.model.graph_update * changed.len() as f64;
+        Ok(true)
+    }
+
+    unsafe fn destroy_graph(&self, graph: &RawGraph) -> DriverResult<()> {
+        let removed = self.machine().graphs.remove(graph.graph);
+        removed.map(drop).ok_or_else(|| fault::invalid_handle("cuGraphDestroy", "graph"))
+    }
+
+    fn has_panic(&self, tag: Tag) -> bool {
+        self.has_function_panic(tag)
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::from_nanos(self.machine().host.round() as u64)
+    }
+
+    fn host_copied(&self, bytes: usize) {
+        let mut machine = self.machine();
+        machine.host += bytes as f64 / machine.model.host_memcpy;
+    }
+}

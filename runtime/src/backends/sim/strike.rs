@@ -1,0 +1,63 @@
+//! What faults on purpose do where they strike.
+
+use std::time::Duration;
+
+use super::inject::{DriverCall, Effect};
+use super::machine::Machine;
+use super::model::Nanos;
+use super::queue::Work;
+use super::{bodies, fault};
+use crate::base::error::DriverError;
+use crate::driver::{DriverResult, Tag};
+
+impl Machine {
+    /// A call that enqueues no work begins: whether it is to be carried out (`true`), or only to seem so.
+    pub fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
+        bodies::refuse_inside(call)?;
+        self.faults.alive()?;
+        let Some(effect) = self.faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
+            return Ok(true);
+        };
+        let enqueues = matches!(call, "cuEventRecord" | "cuStreamWaitEvent");
+        match effect {
+            Effect::Slow(time) => {
+                self.host += nanos(time);
+                Ok(true)
+            }
+            Effect::Omitted if enqueues => Ok(false),
+            Effect::Lost => {
+                self.faults.lose(&about(fault::lost(call), tag));
+                self.faults.alive().map(|()| false)
+            }
+            Effect::Refused | Effect::Fails | Effect::Omitted => {
+                Err(about(fault::injected(call, bytes), tag))
+            }
+        }
+    }
+
+    /// Work is about to be enqueued: changes it as a fault has it. `false` if it is not to be enqueued.
+    pub fn tamper(&mut self, call: &'static str, tag: Tag, work: &mut Work) -> DriverResult<bool> {
+        let Some(effect) = self.faults.strike(DriverCall::of(call), Some(tag), 0, false) else {
+            return Ok(true);
+        };
+        match effect {
+            Effect::Slow(time) => work.latency += nanos(time),
+            Effect::Fails => work.fault = Some(Box::new(fault::failed(call).about(tag))),
+            Effect::Lost => work.fault = Some(Box::new(fault::lost(call).about(tag))),
+            Effect::Omitted => return Ok(false),
+            Effect::Refused => return Err(fault::injected(call, 0).about(tag)),
+        }
+        Ok(true)
+    }
+}
+
+fn about(error: DriverError, tag: Option<Tag>) -> DriverError {
+    match tag {
+        Some(tag) => error.about(tag),
+        None => error,
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    time.as_nanos() as Nanos
+}

@@ -1,0 +1,268 @@
+//! [`Command`]: what is enqueued on a stream.
+//!
+//! It is the one list of operations there is. A driver carries a command out
+//! ([`Driver::enqueue`](super::Driver::enqueue)), a [`Recording`] keeps it as a graph's node, and whatever
+//! else is to be known of it is asked of the command.
+
+use super::handles::{Access, DevicePtr, RawEvent, RawGraph};
+use super::launch::{HostBody, RawLaunch};
+use super::recording::Recording;
+use crate::base::engine::Engine;
+
+/// What the host does when a stream gets there.
+pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
+
+/// What is enqueued on a stream, asynchronously.
+///
+/// The caller of [`Driver::enqueue`](super::Driver::enqueue) promises what each of them says. Host memory of
+/// copies is page-locked memory of the driver; where it is written, nothing else accesses it until the copy
+/// has completed.
+pub(crate) enum Command<'a> {
+    /// Copies host memory to the device.
+    CopyToDevice { to: DevicePtr, from: *const u8, bytes: usize },
+    /// Copies device memory to the host.
+    CopyToHost { to: *mut u8, from: DevicePtr, bytes: usize },
+    /// Copies device memory to device memory. The ranges do not overlap.
+    CopyOnDevice { to: DevicePtr, from: DevicePtr, bytes: usize },
+    /// Copies rows. Where both sides are on the device, they do not overlap.
+    CopyRows(Rows),
+    /// Writes `pattern`, whose length is at most 65,536 bytes, `count` times one after another. `to` is
+    /// aligned to the largest of 4, 2 and 1 bytes that divides the pattern.
+    Fill { to: DevicePtr, pattern: &'a [u8], count: usize },
+    /// Launches a kernel. The caller has checked the limits. The parameters match the kernel's, each of them
+    /// points to as many initialised bytes as its size says, and the kernel stays within the accesses.
+    Launch(&'a RawLaunch<'a>),
+    /// Runs `job` on a thread of this crate's own. What is enqueued on the stream afterwards starts when the
+    /// job has returned. A job that unwinds has returned, and nothing else comes of it.
+    ///
+    /// While a job runs, what waits for the whole device waits for it too: on CUDA to load a kernel, to
+    /// allocate and to free. So a job must not wait for a thread that does such a thing.
+    ///
+    /// A job that the stream never gets to, because something before it has failed, is dropped without being
+    /// run. A job may take its time; it may not call the device. `accesses` are ranges of page-locked memory
+    /// of the driver (the pointer is the address), and the job stays within them, or keeps to memory that has
+    /// nothing to do with the device.
+    Host { job: HostJob, accesses: &'a [Access] },
+    /// Calls the function when the stream gets there: once, or never if something before it has failed; then
+    /// it is dropped.
+    ///
+    /// It may run on the driver's own thread, which every stream waits for: it must be quick, may wait for
+    /// nothing, and neither it nor what it drops may call a device.
+    Signal(HostJob),
+    /// The event now stands for everything enqueued on the stream so far.
+    Record(RawEvent),
+    /// What is enqueued on the stream from now on starts after the event's latest record, if it has one.
+    Wait(RawEvent),
+    /// Launches a graph: all of it comes after what was enqueued on the stream so far, and before what is
+    /// enqueued there from now on. `nodes` are what the graph does, of which the promises hold; `bodies` are
+    /// those of its launches, in order, on the simulated device only.
+    Graph { graph: &'a RawGraph, nodes: &'a Recording, bodies: Vec<HostBody> },
+}
+
+impl Command<'_> {
+    /// The function of CUDA's that enqueues it. A launch may need another one.
+    pub fn call(&self) -> &'static str {
+        match self {
+            Self::CopyToDevice { .. } => "cuMemcpyHtoDAsync",
+            Self::CopyToHost { .. } => "cuMemcpyDtoHAsync",
+            Self::CopyOnDevice { .. } => "cuMemcpyDtoDAsync",
+            Self::CopyRows(_) => "cuMemcpy2DAsync",
+            Self::Fill { .. } => "cuMemsetAsync",
+            Self::Launch(_) => "cuLaunchKernel",
+            Self::Host { .. } | Self::Signal(_) => "cuLaunchHostFunc",
+            Self::Record(_) => "cuEventRecord",
+            Self::Wait(_) => "cuStreamWaitEvent",
+            Self::Graph { .. } => "cuGraphLaunch",
+        }
+    }
+
+    /// Whether it copies or fills no bytes, so that it need not be enqueued. A graph is launched whatever its
+    /// nodes do.
+    #[inline]
+    pub fn is_nothing(&self) -> bool {
+        match self {
+            Self::CopyToDevice { bytes, .. }
+            | Self::CopyToHost { bytes, .. }
+            | Self::CopyOnDevice { bytes, .. } => *bytes == 0,
+            Self::CopyRows(rows) => rows.is_empty(),
+            Self::Fill { pattern, count, .. } => pattern.is_empty() || *count == 0,
+            Self::Launch(_)
+            | Self::Host { .. }
+            | Self::Signal(_)
+            | Self::Record(_)
+            | Self::Wait(_)
+            | Self::Graph { .. } => false,
+        }
+    }
+
+    /// What carries it out; `None` of what only orders other commands, and of a graph, whose nodes differ.
+    #[inline]
+    pub fn engine(&self) -> Option<Engine> {
+        match self {
+            Self::CopyToDevice { .. } => Some(Engine::ToDevice),
+            Self::CopyToHost { .. } => Some(Engine::ToHost),
+            Self::CopyRows(rows) => Some(match rows.between {
+                RowsBetween::HostAndDevice { .. } => Engine::ToDevice,
+                RowsBetween::DeviceAndHost { .. } => Engine::ToHost,
+                RowsBetween::OnDevice { .. } => Engine::Compute,
+            }),
+            Self::CopyOnDevice { .. } | Self::Fill { .. } | Self::Launch(_) => Some(Engine::Compute),
+            Self::Host { .. } | Self::Signal(_) => Some(Engine::Host),
+            Self::Record(_) | Self::Wait(_) | Self::Graph { .. } => None,
+        }
+    }
+
+    /// The bytes that it copies or fills, or that a kernel or a function is given. Those of a graph are its
+    /// nodes', and are not counted here.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        let given = |accesses: &[Access]| accesses.iter().map(|access| access.bytes).sum();
+        match self {
+            Self::CopyToDevice { bytes, .. }
+            | Self::CopyToHost { bytes, .. }
+            | Self::CopyOnDevice { bytes, .. } => *bytes,
+            Self::CopyRows(rows) => rows.width.saturating_mul(rows.height),
+            Self::Fill { pattern, count, .. } => pattern.len().saturating_mul(*count),
+            Self::Launch(launch) => given(launch.accesses),
+            Self::Host { accesses, .. } => given(accesses),
+            Self::Signal(_) | Self::Record(_) | Self::Wait(_) | Self::Graph { .. } => 0,
+        }
+    }
+
+    /// How many blocks a launch has; 0 of what is none, and of a routine that is simulated.
+    #[inline]
+    pub fn blocks(&self) -> u64 {
+        if let Self::Launch(launch) = self { launch.blocks().unwrap_or(0) } else { 0 }
+    }
+
+    /// Where the memory begins that it copies or fills itself, which a graph's node knows by its allocation.
+    pub fn places(&self) -> [Option<u64>; 2] {
+        match *self {
+            Self::CopyToDevice { to, from, .. } => [Some(to.0), Some(from.addr() as u64)],
+            Self::CopyToHost { to, from, .. } => [Some(to.addr() as u64), Some(from.0)],
+            Self::CopyOnDevice { to, from, .. } => [Some(to.0), Some(from.0)],
+            Self::CopyRows(Rows { between, .. }) => match between {
+                RowsBetween::HostAndDevice { to, from } => [Some(to.0), Some(from.addr() as u64)],
+                RowsBetween::DeviceAndHost { to, from } => [Some(to.addr() as u64), Some(from.0)],
+                RowsBetween::OnDevice { to, from } => [Some(to.0), Some(from.0)],
+            },
+            Self::Fill { to, .. } => [Some(to.0), None],
+            Self::Launch(_)
+            | Self::Host { .. }
+            | Self::Signal(_)
+            | Self::Record(_)
+            | Self::Wait(_)
+            | Self::Graph { .. } => [None; 2],
+        }
+    }
+}
+
+/// A copy of rows that lie apart. Sizes are in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    pub between: RowsBetween,
+    /// Of a row.
+    pub width: usize,
+    /// How many rows.
+    pub height: usize,
+    /// From one row's beginning to the next one's, at least a row's width.
+    pub from_pitch: usize,
+    pub to_pitch: usize,
+}
+
+/// Where rows are copied from and to. Host memory is page-locked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowsBetween {
+    HostAndDevice { to: DevicePtr, from: *const u8 },
+    DeviceAndHost { to: *mut u8, from: DevicePtr },
+    OnDevice { to: DevicePtr, from: DevicePtr },
+}
+
+impl Rows {
+    /// Whether nothing is copied.
+    pub fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0
+    }
+}
+
+/// It is handed on by value, so a launch lies elsewhere.
+const _: () = assert!(size_of::<Command<'_>>() <= 64);
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+    use crate::driver::{HostBodies, RawFunction};
+
+    const AT: DevicePtr = DevicePtr(512);
+
+    /// What a command says of itself: the call, the engine, its bytes and blocks, the memory that it knows.
+    fn said(command: &Command<'_>) -> (&'static str, Option<Engine>, usize, u64, Vec<u64>) {
+        let places = command.places().into_iter().flatten().collect();
+        (command.call(), command.engine(), command.bytes(), command.blocks(), places)
+    }
+
+    fn rows(between: RowsBetween) -> Command<'static> {
+        Command::CopyRows(Rows { between, width: 3, height: 4, from_pitch: 8, to_pitch: 3 })
+    }
+
+    #[test]
+    fn what_a_command_takes_is_asked_of_it() {
+        let (host, host_mut) = (ptr::without_provenance(64), ptr::without_provenance_mut(64));
+        let (to_device, to_host, compute) = (Engine::ToDevice, Engine::ToHost, Engine::Compute);
+        let access = |bytes| Access { ptr: AT, bytes, write: true, anew: false };
+        let accesses = [access(5), access(7)];
+        let launch = |handle| RawLaunch {
+            function: RawFunction::plain(handle, 1, 0),
+            grid: [2, 3, 1],
+            block: [32, 1, 1],
+            shared: 0,
+            params: &[],
+            sizes: &[],
+            accesses: &accesses,
+            bodies: HostBodies::OfGraph,
+        };
+        let (kernel, routine, nodes) = (launch(9), launch(0), Recording::default());
+        let copy = Command::CopyToDevice { to: AT, from: host, bytes: 10 };
+        assert_eq!(said(&copy), ("cuMemcpyHtoDAsync", Some(to_device), 10, 0, vec![512, 64]));
+        let copy = Command::CopyToHost { to: host_mut, from: AT, bytes: 10 };
+        assert_eq!(said(&copy), ("cuMemcpyDtoHAsync", Some(to_host), 10, 0, vec![64, 512]));
+        let copy = Command::CopyOnDevice { to: AT, from: DevicePtr(256), bytes: 10 };
+        assert_eq!(said(&copy), ("cuMemcpyDtoDAsync", Some(compute), 10, 0, vec![512, 256]));
+        let (call, bytes) = ("cuMemcpy2DAsync", 12);
+        let copy = rows(RowsBetween::HostAndDevice { to: AT, from: host });
+        assert_eq!(said(&copy), (call, Some(to_device), bytes, 0, vec![512, 64]));
+        let copy = rows(RowsBetween::DeviceAndHost { to: host_mut, from: AT });
+        assert_eq!(said(&copy), (call, Some(to_host), bytes, 0, vec![64, 512]));
+        let copy = rows(RowsBetween::OnDevice { to: AT, from: DevicePtr(256) });
+        assert_eq!(said(&copy), (call, Some(compute), bytes, 0, vec![512, 256]));
+        let fill = Command::Fill { to: AT, pattern: &[1, 2], count: 4 };
+        assert_eq!(said(&fill), ("cuMemsetAsync", Some(compute), 8, 0, vec![512]));
+        let call = "cuLaunchKernel";
+        assert_eq!(said(&Command::Launch(&kernel)), (call, Some(compute), 12, 6, vec![]));
+        assert_eq!(said(&Command::Launch(&routine)), (call, Some(compute), 12, 0, vec![]));
+        let (call, host) = ("cuLaunchHostFunc", Some(Engine::Host));
+        let function = Command::Host { job: Box::new(|| {}), accesses: &accesses };
+        assert_eq!(said(&function), (call, host, 12, 0, vec![]));
+        assert_eq!(said(&Command::Signal(Box::new(|| {}))), (call, host, 0, 0, vec![]));
+        assert_eq!(said(&Command::Record(RawEvent(1))), ("cuEventRecord", None, 0, 0, vec![]));
+        assert_eq!(said(&Command::Wait(RawEvent(1))), ("cuStreamWaitEvent", None, 0, 0, vec![]));
+        let graph = Command::Graph { graph: &RawGraph::default(), nodes: &nodes, bodies: Vec::new() };
+        assert_eq!(said(&graph), ("cuGraphLaunch", None, 0, 0, vec![]));
+        assert!(!graph.is_nothing());
+    }
+
+    #[test]
+    fn only_copies_and_fills_of_no_bytes_are_nothing() {
+        let copy = |bytes| Command::CopyOnDevice { to: AT, from: AT, bytes };
+        assert!(copy(0).is_nothing() && !copy(1).is_nothing());
+        let fill = |pattern, count| Command::Fill { to: AT, pattern, count };
+        assert!(fill(&[], 1).is_nothing() && fill(&[0], 0).is_nothing() && !fill(&[0], 1).is_nothing());
+        let between = RowsBetween::OnDevice { to: AT, from: AT };
+        let rows =
+            |width, height| Command::CopyRows(Rows { between, width, height, from_pitch: 1, to_pitch: 1 });
+        assert!(rows(0, 1).is_nothing() && rows(1, 0).is_nothing() && !rows(1, 1).is_nothing());
+        assert!(!Command::Signal(Box::new(|| {})).is_nothing() && !Command::Record(RawEvent(1)).is_nothing());
+    }
+}

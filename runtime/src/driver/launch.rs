@@ -1,0 +1,74 @@
+//! [`RawLaunch`]: everything about one launch of a kernel.
+
+use std::ffi::c_void;
+
+use super::handles::{Access, RawFunction};
+use crate::base::kernel::{Grid, volume};
+
+/// What a kernel launch does on the simulated device.
+#[doc(hidden)]
+pub type HostBody = Box<dyn FnOnce() + Send + 'static>;
+
+/// Makes the host body of a launch, as often as it is launched.
+pub(crate) trait Bodies: Send {
+    fn body(&self, grid: Grid) -> HostBody;
+    fn kept(&self) -> Box<dyn Bodies>;
+}
+
+impl<F: Fn(Grid) -> HostBody + Clone + Send + 'static> Bodies for F {
+    fn body(&self, grid: Grid) -> HostBody {
+        self(grid)
+    }
+
+    fn kept(&self) -> Box<dyn Bodies> {
+        Box::new(self.clone())
+    }
+}
+
+/// Where a launch has its host body from. Only the simulated device asks for one.
+#[derive(Clone, Copy)]
+pub(crate) enum HostBodies<'a> {
+    /// It is made as often as the launch is enqueued, so that a graph may have the launch.
+    Many(&'a dyn Bodies),
+    /// It is made once.
+    One(&'a dyn Fn() -> HostBody),
+    /// It comes with the launch of the graph that has this one.
+    OfGraph,
+}
+
+/// Everything about one launch.
+#[derive(Clone, Copy)]
+pub(crate) struct RawLaunch<'a> {
+    pub function: RawFunction,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Dynamic shared memory, in bytes.
+    pub shared: u32,
+    /// A pointer to each of the kernel's arguments, in order, as `cuLaunchKernel` takes them.
+    pub params: &'a [*mut c_void],
+    /// The bytes of each of them.
+    pub sizes: &'a [usize],
+    pub accesses: &'a [Access],
+    pub bodies: HostBodies<'a>,
+}
+
+impl RawLaunch<'_> {
+    /// Its launch configuration.
+    pub fn configuration(&self) -> Grid {
+        Grid { grid_dim: self.grid, block_dim: self.block, shared: self.shared }
+    }
+
+    /// How many blocks it has; `None` of a routine that is simulated, which has no grid of its own.
+    pub fn blocks(&self) -> Option<u64> {
+        (self.function.handle != 0).then(|| volume(self.grid))
+    }
+
+    /// Makes its host body, unless that comes with a graph.
+    pub fn body(&self) -> Option<HostBody> {
+        match self.bodies {
+            HostBodies::Many(bodies) => Some(bodies.body(self.configuration())),
+            HostBodies::One(body) => Some(body()),
+            HostBodies::OfGraph => None,
+        }
+    }
+}
