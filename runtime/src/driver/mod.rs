@@ -6,7 +6,6 @@
 pub(crate) mod command;
 mod handles;
 mod launch;
-pub(crate) mod recording;
 
 use std::any::Any;
 use std::fmt;
@@ -19,12 +18,12 @@ use crate::base::host_copy::numa::Node;
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
 pub(crate) use crate::base::tag::Tag;
+use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween};
 pub use handles::{Access, DevicePtr};
 pub(crate) use handles::{Cluster, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol};
 pub use launch::HostBody;
 pub(crate) use launch::{Bodies, HostBodies, RawLaunch};
-use recording::Recording;
 
 /// A time in nanoseconds.
 pub(crate) type Nanos = f64;

@@ -14,7 +14,7 @@ use crate::device::memory::{PinnedBuf, PinnedCore, release};
 use crate::device::pending::uses::{Used, is_same};
 use crate::device::pending::{Caller, Uses, caller};
 
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{Bodies, Command, RawGraph};
 
 /// Operations that were captured from streams, to be launched as one: a `cudaGraphExec_t`.

@@ -17,12 +17,6 @@ const SIDEWAYS: &[(&str, &str)] = &[];
 /// The most files that may need each other, directly or not, inside one room.
 const LARGEST: usize = 4;
 
-/// Rooms with larger circles, and how many files the largest one has. None may grow, and the list is to become empty.
-const LARGER: &[(&str, usize)] = &[("backends/cuda", 5), ("backends/sim", 14)];
-
-/// Floors whose rooms need each other, and how many rooms are in the largest circle. This list is to become empty too.
-const ROOMS: &[(&str, usize)] = &[("driver", 2)];
-
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
@@ -129,25 +123,9 @@ fn every_module_is_on_a_floor() {
     );
 }
 
-/// The circles that are larger than allowed, or than the list says of the place where they are.
-fn unlisted(
-    found: Vec<Vec<Vec<String>>>,
-    list: &[(&str, usize)],
-    place: impl Fn(&[String]) -> Vec<String>,
-) -> Vec<String> {
-    let place = |circle: &Vec<Vec<String>>| place(&circle[0]).join("/");
-    let size_at = |at: &str| list.iter().find(|(listed, _)| *listed == at).map_or(0, |(_, size)| *size);
-    let is_gone = |(at, _): &&(&str, usize)| !found.iter().any(|circle| place(circle) == *at);
-    let gone = list
-        .iter()
-        .filter(is_gone)
-        .map(|(at, _)| format!("no circle is left in {at}: take it out of the list"));
-    let large = found.iter().filter(|circle| circle.len() > size_at(&place(circle)));
-    let large = large.map(|circle| {
-        let names: Vec<_> = circle.iter().map(|module| module.join("/")).collect();
-        format!("{} need each other: {}", names.len(), names.join(" "))
-    });
-    gone.chain(large).collect()
+fn needing_each_other(circle: &[Vec<String>]) -> String {
+    let names: Vec<_> = circle.iter().map(|module| module.join("/")).collect();
+    format!("{} need each other: {}", names.len(), names.join(" "))
 }
 
 #[test]
@@ -166,9 +144,7 @@ fn no_circle_is_larger_than_allowed() {
             }
         }
     }
-    let large = circles(&files).into_iter().filter(|circle| circle.len() > LARGEST).collect();
-    let mut wrong = unlisted(large, LARGER, |file| floors.room(file));
-    let floor = |room: &[String]| floors.of(room).expect("a floor").1.to_vec();
-    wrong.extend(unlisted(circles(&rooms), ROOMS, floor));
+    let large = circles(&files).into_iter().filter(|circle| circle.len() > LARGEST);
+    let wrong: Vec<_> = large.chain(circles(&rooms)).map(|circle| needing_each_other(&circle)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

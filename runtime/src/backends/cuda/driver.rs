@@ -22,7 +22,7 @@ use super::{enqueue, graph, info, pinned};
 use crate::base::error::{ErrorKind, Result};
 use crate::base::host_copy::numa::{self, Node};
 use crate::base::kernel::{Grid, KernelInfo};
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{
     Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
     RawModule, RawStream, Tag,

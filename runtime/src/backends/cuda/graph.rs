@@ -8,7 +8,7 @@ use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CU
 use super::api::{Api, NOT_SUPPORTED, error};
 use super::fill::{self, Word};
 use super::launch::{function_handle, has_attributes, too_old};
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{Command, DevicePtr, DriverResult, RawGraph, RawLaunch};
 
 /// `CUDA_ERROR_INVALID_VALUE`

@@ -14,7 +14,7 @@ use super::{bodies, fault, occupancy, wait, work};
 use crate::base::error::{Error, ErrorKind};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{
     Cluster, Command, DevicePtr, Driver, DriverResult, HostBody, Info, Loaded, Nanos, RawEvent, RawFunction,
     RawGraph, RawModule, RawStream, Tag,

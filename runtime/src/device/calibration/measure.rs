@@ -14,7 +14,7 @@ use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::memory::{DeviceMemory, NO_OPERATION, PinnedCore};
 use crate::device::stream::{Event, Stream};
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{Command, Driver, DriverResult, Tag};
 
 // Note 26: a GPU is measured by the driver's own operations.

@@ -6,7 +6,7 @@ use crate::base::error::{ErrorKind, Result, counted};
 use crate::base::kernel::Grid;
 use crate::device::pending::uses::Used;
 use crate::device::pending::{Caller, raced};
-use crate::driver::recording::{NotInGraph, Recording};
+use crate::driver::command::recording::{NotInGraph, Recording};
 use crate::driver::{Bodies, Command, HostBodies, Tag};
 
 /// What a stream's operations become.

@@ -9,7 +9,7 @@ use crate::backends::sim::{Sim, Spec};
 use crate::base::error::{DriverError, Error};
 use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{
     Command, DevicePtr, Driver, DriverResult, Info, Loaded, Nanos, RawEvent, RawFunction, RawGraph,
     RawModule, RawStream, RawSymbol, Tag,

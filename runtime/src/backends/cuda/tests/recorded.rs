@@ -16,7 +16,7 @@ use crate::backends::cuda::{Cuda, device_count};
 use crate::base::error::ErrorKind;
 use crate::base::kernel::{KernelInfo, KernelModule};
 use crate::device::Device;
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{Command, DriverResult, RawStream};
 
 /// Set in a process that has the stubs.

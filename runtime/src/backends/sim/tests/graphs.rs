@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::*;
 use crate::backends::sim::random::Random;
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 
 /// A graph being described: launches that only count for the race checker, or note a number.
 #[derive(Default)]

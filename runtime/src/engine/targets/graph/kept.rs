@@ -4,7 +4,7 @@ use crate::base::plan::Priority;
 use crate::device::Device;
 use crate::device::memory::release;
 use crate::device::stream::{Event, Stream};
-use crate::driver::recording::Recording;
+use crate::driver::command::recording::Recording;
 use crate::driver::{DriverResult, RawGraph};
 use crate::engine::targets::graph::recorded::Recorded;
 use crate::engine::targets::graph::repeat::Done;

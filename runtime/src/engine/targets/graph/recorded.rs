@@ -1,6 +1,6 @@
 //! [`Recorded`]: commands on their way into a graph, in the order that streams and events give them.
 
-use crate::driver::recording::{NotInGraph, Recording};
+use crate::driver::command::recording::{NotInGraph, Recording};
 use crate::driver::{Command, Tag};
 
 /// What was recorded since the last launch, and room for what comes next: a run that is like the one before allocates
@@ -234,7 +234,7 @@ mod tests {
 
     fn is_same(one: &Recording, other: &Recording) -> bool {
         let accesses = |recording: &Recording| -> Vec<_> {
-            let accesses = |node: &crate::driver::recording::Node| {
+            let accesses = |node: &crate::driver::command::recording::Node| {
                 recording.command(node, &mut Vec::new(), |command| match command {
                     Some(Command::Launch(launch)) => launch.accesses.iter().map(|a| a.bytes).collect(),
                     _ => Vec::new(),

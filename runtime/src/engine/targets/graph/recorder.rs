@@ -8,7 +8,7 @@
 use crate::base::error::DriverError;
 use crate::base::plan::{BufferKind, Distance, OperationKind, Plan};
 use crate::device::Device;
-use crate::driver::recording::NotInGraph;
+use crate::driver::command::recording::NotInGraph;
 use crate::driver::{Command, DriverResult, HostBody, RawLaunch, RawStream, Tag};
 use crate::engine::staging::slot::Delivery;
 use crate::engine::targets::graph::kept::{Graphs, before, prepared};
@@ -188,7 +188,7 @@ impl Recorder {
     /// No graph can have it.
     ///
     /// # Safety
-    /// As [`Recording::push`](crate::driver::recording::Recording::push).
+    /// As [`Recording::push`](crate::driver::command::recording::Recording::push).
     #[inline]
     pub(crate) unsafe fn enqueue(
         &mut self,

@@ -4,10 +4,13 @@
 //! ([`Driver::enqueue`](super::Driver::enqueue)), a [`Recording`] keeps it as a graph's node, and whatever
 //! else is to be known of it is asked of the command.
 
-use super::handles::{Access, DevicePtr, RawEvent, RawGraph};
-use super::launch::{HostBody, RawLaunch};
-use super::recording::Recording;
+pub(crate) mod recording;
+
+use recording::Recording;
+
 use crate::base::engine::Engine;
+use crate::driver::handles::{Access, DevicePtr, RawEvent, RawGraph};
+use crate::driver::launch::{HostBody, RawLaunch};
 
 /// What the host does when a stream gets there.
 pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;

@@ -10,10 +10,10 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
 
-use super::command::Command;
-use super::handles::{Access, DevicePtr, RawFunction};
-use super::launch::{HostBodies, RawLaunch};
+use super::Command;
 use crate::base::tag::Tag;
+use crate::driver::handles::{Access, DevicePtr, RawFunction};
+use crate::driver::launch::{HostBodies, RawLaunch};
 
 /// A part of one of a recording's lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
