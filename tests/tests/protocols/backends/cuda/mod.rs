@@ -1,9 +1,9 @@
 //! Words that the device writes or waits for, the threads of host functions, and a device that is threads of the model.
 
 pub(crate) mod api;
-pub(crate) mod driver;
 #[path = "../../../../../runtime/src/backends/cuda/ends.rs"]
 mod ends;
+pub(crate) mod handles;
 mod host;
 pub(crate) mod page;
 #[allow(dead_code, reason = "the models use a part of it")]

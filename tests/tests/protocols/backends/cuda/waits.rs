@@ -6,8 +6,8 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::api::Api;
-use super::driver::stream_handle;
 use super::ends::Ends;
+use super::handles::stream_handle;
 use super::result::Computed;
 use crate::check;
 use crate::driver::RawStream;

@@ -8,7 +8,7 @@ use loom::thread;
 use super::functions::HostFunctions;
 use super::gate::{Counted, Gate};
 use crate::backends::cuda::api::{Api, NOT_SUPPORTED};
-use crate::backends::cuda::driver::stream_handle;
+use crate::backends::cuda::handles::stream_handle;
 use crate::backends::cuda::result::Computed;
 use crate::base::sync::give_threads;
 use crate::driver::{DriverResult, RawStream};
