@@ -16,7 +16,6 @@ use crate::engine::arguments::shared::Shared;
 use crate::engine::chunks::costs::{HARDWARE_QUEUES, Spread, kernels_bind};
 use crate::engine::options::Settings;
 use crate::engine::place::{place_of, place_of_buffer, place_of_pipeline};
-use crate::engine::run::Resources;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::Ring;
 use crate::engine::staging::transfer::Transfer;
@@ -243,13 +242,6 @@ impl Pipeline {
         {
             self.spread.learn(binds);
         }
-    }
-
-    /// What a run uses of it.
-    pub(crate) fn resources(&self) -> Resources<'_> {
-        let Self { device, plan, id, depth, ring, states, streams, .. } = self;
-        let (id, depth, spread) = (*id, *depth, self.spreads());
-        Resources { device, plan, id, depth, ring, states, streams, spread }
     }
 
     /// Whether stages whose streams a run chooses have one for each slot.

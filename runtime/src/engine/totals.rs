@@ -2,6 +2,7 @@
 
 use crate::base::error::Complete;
 use crate::base::plan::{OperationKind, Plan};
+use crate::base::report::Report;
 use crate::engine::arguments::HostArgument;
 
 /// What a run has done so far.
@@ -30,6 +31,12 @@ impl Totals {
         self.to_device += other.to_device;
         self.to_host += other.to_host;
         self.staged += other.staged;
+    }
+
+    /// Writes down what was moved.
+    pub(crate) fn tell(&self, report: &mut Report) {
+        (report.bytes_to_device, report.bytes_to_host) = (self.to_device, self.to_host);
+        report.bytes_staged = self.staged;
     }
 
     /// What was delivered to pageable memory has arrived.

@@ -31,10 +31,10 @@ impl Pipeline {
     }
 
     /// What times a run that begins now.
-    pub(crate) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Profiler> {
+    pub(crate) fn profiler(&mut self, began: Duration, sampling: Sampling) -> DriverResult<Box<Profiler>> {
         let streams = (self.observed(), self.streams.all().first());
         let clockwork = std::mem::take(&mut self.clockwork);
-        Profiler::new(&self.device, self.plan, clockwork, streams, sampling, began)
+        Profiler::new(&self.device, self.plan, clockwork, streams, sampling, began).map(Box::new)
     }
 
     /// Which streams of a profile are observed.

@@ -1,14 +1,13 @@
 //! How much room a call needs: the items in a chunk, and the ring.
 
 use crate::base::error::{Error, ErrorKind, Result};
-use crate::base::plan::OperationKind;
+use crate::base::plan::{OperationKind, OperationPlan};
 use crate::engine::arguments::shape::{BufferPlace, BufferShape};
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Cut;
 use crate::engine::chunks::costs::{self, AUTO_SLOT_BYTES, Costs};
 use crate::engine::explain::explain;
-use crate::engine::frame::execute::staged_bytes;
 use crate::engine::place::place_of;
 use crate::engine::staging::Staging;
 use crate::engine::staging::ring::{ALIGN, Ring};
@@ -316,5 +315,22 @@ fn room(buffer: &BufferShape, chunk: usize, slots: usize, shared: bool) -> Optio
         BufferPlace::Ring | BufferPlace::HostRing => (slots > 0).then(|| (buffer.bytes(chunk), slots)),
         BufferPlace::Shared(_) => shared.then(|| (buffer.bytes(chunk), 1)),
         BufferPlace::InPlace(..) | BufferPlace::SharedInPlace(..) => None,
+    }
+}
+
+/// The bytes of an operation's staging slot, if the CPU has a part in its copy.
+fn staged_bytes(operation: &OperationPlan, hosts: &[HostArgument<'_>], chunk: usize) -> Option<usize> {
+    match operation.kind {
+        OperationKind::Upload { host, .. } | OperationKind::Download { host, .. } => {
+            let HostArgument { source, shape } = hosts.get(host)?;
+            match source.memory {
+                HostMemory::Pageable(_) | HostMemory::Streamed => {
+                    Some(shape.items(chunk).saturating_mul(shape.bytes()))
+                }
+                // What lies beyond the ends is made up.
+                HostMemory::Pinned(_) => (shape.halo > 0).then(|| 2 * shape.halo * shape.bytes()),
+            }
+        }
+        _ => None,
     }
 }

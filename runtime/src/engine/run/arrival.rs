@@ -72,7 +72,7 @@ impl Run<'_> {
                 None => index < chunks,
             };
             if self.chunks.cancels.any() && left {
-                self.order.refuse_with(cancelled(self.plan, Some(index as u64)));
+                self.order.refuse_with(cancelled(self.resources.plan, Some(index as u64)));
                 return None;
             }
             let chunk = match &self.chunks.streaming {
@@ -113,7 +113,7 @@ impl Run<'_> {
             return Ok(None);
         }
         // What is recorded of the chunk before need not wait for this one.
-        self.launch_graph()?;
+        self.launch()?;
         self.wait_for_sources(streaming, chunk)?;
         let len = self.length(streaming, chunk)?;
         if !endless {
@@ -138,9 +138,9 @@ impl Run<'_> {
     /// Waits until every source has filled a chunk, and has them go on meanwhile and after that.
     fn wait_for_sources(&self, streaming: &Streaming<'_>, chunk: Chunk) -> Result<(), Halt> {
         let Streaming { exchange, .. } = *streaming;
-        let explained = |error| explain(self.plan, error);
-        let mut staging = self.staging.borrow_mut();
-        let (mut waited, mut wait) = (Waited::default(), Wait::new(exchange, self.plan));
+        let explained = |error| explain(self.resources.plan, error);
+        let mut staging = self.taken.staging.borrow_mut();
+        let (mut waited, mut wait) = (Waited::default(), Wait::new(exchange, self.resources.plan));
         for (number, end) in exchange.sources() {
             // There is no other way on than to wait until the device is done with the slots.
             self.settle_and_ask(&mut staging, streaming, (number, end), chunk).map_err(explained)?;
@@ -154,13 +154,13 @@ impl Run<'_> {
                 return Err(Halt::Function);
             }
             if let Some((end, trouble)) = exchange.trouble(chunk.index + 1) {
-                return Err(explain_trouble(self.plan, end, &trouble).into());
+                return Err(explain_trouble(self.resources.plan, end, &trouble).into());
             }
             if exchange.sources().all(|(number, _)| exchange.has_filled(number, chunk.index)) {
                 return Ok(());
             }
             if self.chunks.cancels.any() {
-                return Err(cancelled(self.plan, Some(chunk.index as u64)).into());
+                return Err(cancelled(self.resources.plan, Some(chunk.index as u64)).into());
             }
             if !self.ask_ahead(&mut staging, streaming, chunk.index).map_err(explained)? {
                 wait.goes_on(|number, end| !end.is_sink && !exchange.has_filled(number, chunk.index));
@@ -222,11 +222,15 @@ impl Run<'_> {
     /// the same. A device that is polled is asked, and what graphs copy is not known one by one.
     pub(crate) fn read_next(&self) -> DriverResult<()> {
         let Some(streaming) = &self.chunks.streaming else { return Ok(()) };
-        if self.polls || self.is_recorded() || self.chunks.ended.get() || !self.order.is_kept() {
+        if self.target.polls()
+            || !self.target.marks_slots()
+            || self.chunks.ended.get()
+            || !self.order.is_kept()
+        {
             return Ok(());
         }
         let chunk = streaming.whole.at(self.chunks.current().chunk.index + 1);
-        let mut staging = self.staging.borrow_mut();
+        let mut staging = self.taken.staging.borrow_mut();
         for (number, end) in streaming.exchange.sources() {
             // Else a later operation of this chunk is still to read the slot.
             let is_over = end.operations.iter().all(|&operation| operation < self.order.last());
@@ -246,7 +250,7 @@ impl Run<'_> {
                 true => ErrorKind::SourcesDiffer { host, items, other, given },
                 false => ErrorKind::SourceEnded { host, items, other, wanted: given },
             };
-            Error::new(kind).at(place_of_end(self.plan, end, Some(chunk.index)))
+            Error::new(kind).at(place_of_end(self.resources.plan, end, Some(chunk.index)))
         };
         if !endless {
             let short = lengths.find(|(items, _)| *items < chunk.len);
@@ -297,7 +301,7 @@ impl Run<'_> {
     fn are_free(&self, staging: &mut Staging, end: &End, chunk: usize, current: usize) -> DriverResult<bool> {
         for &operation in &end.operations {
             // Of a graph's copies the slots' events know nothing.
-            if staging.free_to_read(operation, chunk, current, !self.is_recorded())?.is_none() {
+            if staging.free_to_read(operation, chunk, current, self.target.marks_slots())?.is_none() {
                 return Ok(false);
             }
         }
@@ -347,8 +351,8 @@ impl Run<'_> {
             // Who no longer pushes may wait for the run, and not pull before that.
             exchange.keep();
         }
-        let is_simulated = self.device.is_simulated();
-        if self.polls || exchange.is_called() && !is_simulated {
+        let is_simulated = self.resources.device.is_simulated();
+        if self.target.polls() || exchange.is_called() && !is_simulated {
             return self.look_out(staging, exchange, version, waited);
         }
         let is_wanted = exchange.is_wanted();
@@ -361,13 +365,13 @@ impl Run<'_> {
         let left = patience.saturating_sub(waited.since.get_or_insert_with(Instant::now).elapsed());
         if !left.is_zero() {
             exchange.wait(version, left);
-        } else if !staging.deliver_first(|slot, done| self.wait_for_slot(slot, done))? {
+        } else if !staging.deliver_first(|slot, done| self.target.wait_for(slot, done))? {
             exchange.wait(version, PATIENCE);
             let nothing_new = exchange.version() == version;
             if is_simulated && nothing_new && !std::mem::replace(&mut waited.is_through, true) {
                 // Only functions and callbacks are left. Nothing waits for them, except perhaps the caller
                 // that this run waits for.
-                self.device.driver().synchronize_device()?;
+                self.resources.device.driver().synchronize_device()?;
             }
         }
         Ok(())
@@ -381,7 +385,7 @@ impl Run<'_> {
         version: u64,
         waited: &mut Waited,
     ) -> DriverResult<()> {
-        if self.polls {
+        if self.target.polls() {
             self.attend(staging)?;
         } else {
             self.deliver_ready(staging)?;

@@ -5,82 +5,44 @@ use bytemuck::Pod;
 use crate::base::error::{ErrorKind, Result};
 use crate::base::host_copy::Way;
 use crate::base::plan::{OperationKind, OperationPlan};
-use crate::driver::{Command, DevicePtr, DriverResult};
-use crate::engine::arguments::HostMemory;
+use crate::driver::{Command, DevicePtr};
 use crate::engine::arguments::handles::{Buffer, Host};
 use crate::engine::arguments::shape::{BufferPlace, Shape};
+use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::chunks::window::Window;
 use crate::engine::run::operation::Operation;
+use crate::engine::run::resources::Taken;
 use crate::engine::staging::Staging;
 use crate::engine::staging::slot::{Delivery, Slot};
-use crate::engine::targets::model::Model;
-use crate::engine::targets::what::What;
+use crate::engine::targets::what::HostPart;
 use crate::observe::timeline::Engine;
 
 impl Operation<'_> {
     /// Copies this chunk of host data to the device, through a pinned slot if it is pageable.
     pub fn upload<T: Pod>(&self, from: Host<T>, to: Buffer<T>) -> Result<()> {
         let _seen = self.seen();
-        let shape = self.run.arguments.hosts[from.index].shape;
+        let HostArgument { source, shape } = &self.run.arguments.hosts[from.index];
         let bytes = shape.items(self.chunk.len) * shape.bytes();
+        let (start, _) = self.host_range(*shape);
         let to = self.same_size(self.range_to_write(to)?, bytes)?;
-        let memory = &self.run.arguments.hosts[from.index].source.memory;
-        if let Some(model) = self.run.model() {
-            self.check(self.work_out_upload(&mut model.borrow_mut(), memory, shape, bytes))?;
-        } else if shape.halo > 0 {
-            self.upload_with_halo(to, memory, shape)?;
-        } else {
-            let (start, _) = self.host_range(shape);
-            match memory {
-                HostMemory::Pinned(range) => {
-                    // SAFETY: the chunk's items are within the argument (`chunks` are cut from its length).
-                    let from = unsafe { range.ptr().add(start) };
-                    self.copy_to_device(to, from, bytes)?;
-                }
-                HostMemory::Streamed => self.upload_streamed(to, bytes)?,
-                HostMemory::Pageable(data) => {
-                    self.deliver(from.index)?;
-                    // SAFETY: as above.
-                    self.fill_slot(unsafe { data.add(start) }, bytes)?;
-                    self.with_slot(bytes, |slot| {
-                        self.copy_to_device(to, slot.ptr(), bytes)?;
-                        self.staged(slot, None)
-                    })?;
-                }
+        match &source.memory {
+            memory if shape.halo > 0 => self.upload_with_halo(to, memory, *shape)?,
+            HostMemory::Pinned(range) => {
+                // SAFETY: the chunk's items are within the argument (`chunks` are cut from its length).
+                let from = unsafe { range.ptr().add(start) };
+                self.copy_to_device(to, from, bytes)?;
             }
+            HostMemory::Streamed => {
+                self.stage(Engine::ToDevice, bytes, || self.upload_streamed(to, bytes))?
+            }
+            HostMemory::Pageable(data) => self.stage(Engine::ToDevice, bytes, || {
+                self.deliver(from.index)?;
+                // SAFETY: as above.
+                self.upload_pageable(to, unsafe { data.add(start) }, bytes)
+            })?,
         }
-        self.run.totals.borrow_mut().to_device += bytes as u64;
+        self.run.taken.totals.borrow_mut().to_device += bytes as u64;
         Ok(())
-    }
-
-    /// What an upload takes.
-    fn work_out_upload(
-        &self,
-        model: &mut Model,
-        memory: &HostMemory,
-        shape: Shape,
-        bytes: usize,
-    ) -> DriverResult<()> {
-        let (stream, tag) = (self.stream.number, self.tag());
-        let what = |bytes| What::new(Engine::ToDevice, bytes);
-        match memory {
-            HostMemory::Pageable(_) | HostMemory::Streamed => {
-                self.run.totals.borrow_mut().staged += bytes as u64;
-                model.staged(stream, tag, what(bytes), self.slot)
-            }
-            HostMemory::Pinned(_) if shape.halo == 0 => model.copy(stream, tag, what(bytes)),
-            HostMemory::Pinned(_) => {
-                let (before, inside, after) = Window::new(self.chunk, self.run.items(), shape).bytes();
-                model.copy(stream, tag, what(inside))?;
-                // What lies beyond the ends is made up.
-                self.run.totals.borrow_mut().staged += (before + after) as u64;
-                if before + after > 0 {
-                    model.staged(stream, tag, what(before + after), self.slot)
-                } else {
-                    Ok(())
-                }
-            }
-        }
     }
 
     /// Likewise with the items around the chunk. Beyond the first and the last item the CPU makes them, in a pinned slot.
@@ -90,23 +52,22 @@ impl Operation<'_> {
         match memory {
             // Which is refused before anything runs.
             HostMemory::Streamed => self.fail(ErrorKind::Skipped),
-            HostMemory::Pageable(data) => self.with_slot(before + inside + after, |slot| {
-                // SAFETY: the window's items are within the argument, which the run has borrowed and nothing writes: it
-                // is an `input`. The slot has room for all of them and is not in use by the device.
-                unsafe {
-                    window.make_before(slot.ptr(), *data);
-                    slot.workers().copy(
-                        slot.ptr().add(before),
-                        data.add(window.first_byte()),
-                        inside,
-                        Way::Cached,
-                    );
-                    window.make_after(slot.ptr().add(before + inside), *data);
-                }
-                self.device().driver().host_copied(before + inside + after);
-                self.copy_to_device(to, slot.ptr(), before + inside + after)?;
-                self.staged(slot, None)
-            }),
+            HostMemory::Pageable(data) => {
+                let bytes = before + inside + after;
+                self.stage_in_slot(Engine::ToDevice, bytes, |slot| {
+                    // SAFETY: the window's items are within the argument, which the run has borrowed and nothing writes: it
+                    // is an `input`. The slot has room for all of them and is not in use by the device.
+                    unsafe {
+                        window.make_before(slot.ptr(), *data);
+                        let (to, from) = (slot.ptr().add(before), data.add(window.first_byte()));
+                        slot.workers().copy(to, from, inside, Way::Cached);
+                        window.make_after(slot.ptr().add(before + inside), *data);
+                    }
+                    self.device().driver().host_copied(bytes);
+                    self.copy_to_device(to, slot.ptr(), bytes)?;
+                    self.mark(slot, None)
+                })
+            }
             HostMemory::Pinned(range) => {
                 let data = range.ptr();
                 // SAFETY: the window's items are within the argument.
@@ -115,7 +76,7 @@ impl Operation<'_> {
                 if before + after == 0 {
                     return Ok(());
                 }
-                self.with_slot(before + after, |slot| {
+                self.stage_in_slot(Engine::ToDevice, before + after, |slot| {
                     // SAFETY: as above.
                     unsafe {
                         window.make_before(slot.ptr(), data);
@@ -126,7 +87,7 @@ impl Operation<'_> {
                     // SAFETY: the slot has room for both.
                     let from = unsafe { slot.ptr().add(before) };
                     self.copy_to_device(to.offset(before + inside), from, after)?;
-                    self.staged(slot, None)
+                    self.mark(slot, None)
                 })
             }
         }
@@ -141,6 +102,7 @@ impl Operation<'_> {
         }
         let (start, bytes) = self.host_range(shape);
         let from = self.same_size(self.device_range(from)?, bytes)?;
+        let mut due = None;
         match &self.run.arguments.hosts[to.index].source.memory {
             HostMemory::Pinned(range) => {
                 // SAFETY: the chunk's items are within the argument.
@@ -148,34 +110,28 @@ impl Operation<'_> {
                 self.copy_to_host(to, from, bytes)?;
             }
             memory @ (HostMemory::Pageable(_) | HostMemory::Streamed) => {
-                if let Some(model) = self.run.model() {
-                    self.run.totals.borrow_mut().staged += bytes as u64;
-                    self.run.totals.borrow_mut().to_host += bytes as u64;
-                    let what = What::new(Engine::ToHost, bytes);
-                    let staged = model.borrow_mut().staged(self.stream.number, self.tag(), what, self.slot);
-                    return self.check(staged);
-                }
-                self.deliver_left_over(to.index)?;
-                self.run.read_next().map_err(|error| self.failed(error))?;
-                self.with_slot(bytes, |slot| {
-                    let delivery = match memory {
-                        // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
-                        HostMemory::Pageable(data) => unsafe {
-                            slot.expect(self.chunk.index, data.add(start), bytes)
-                        },
-                        _ => slot.expect_for_sink(self.chunk, bytes),
-                    };
-                    self.copy_to_host(slot.ptr(), from, bytes)?;
-                    self.staged(slot, Some(delivery))
+                self.stage(Engine::ToHost, bytes, || {
+                    self.deliver_left_over(to.index)?;
+                    self.run.read_next().map_err(|error| self.failed(error))?;
+                    self.with_slot(bytes, |slot| {
+                        let delivery = match memory {
+                            // SAFETY: the chunk's items are within the argument, which the run has borrowed mutably.
+                            HostMemory::Pageable(data) => unsafe {
+                                slot.expect(self.chunk.index, data.add(start), bytes)
+                            },
+                            _ => slot.expect_for_sink(self.chunk, bytes),
+                        };
+                        self.copy_to_host(slot.ptr(), from, bytes)?;
+                        self.mark(slot, Some(delivery))
+                    })
                 })?;
-                // What is recorded is on its way once it is launched.
-                if !self.run.is_recorded() {
-                    self.run.staging.borrow_mut().is_due(self.index, self.slot, self.chunk.index);
-                }
+                due = Some((self.slot, self.chunk.index));
             }
         }
-        self.run.totals.borrow_mut().to_host += bytes as u64;
-        self.run.downloaded(self.index);
+        let Taken { staging, totals, .. } = self.run.taken;
+        let (mut staging, mut totals) = (staging.borrow_mut(), totals.borrow_mut());
+        totals.to_host += bytes as u64;
+        self.run.target.downloaded(self.index, due, (&mut staging, &mut totals));
         Ok(())
     }
 
@@ -195,12 +151,12 @@ impl Operation<'_> {
             },
             (true, false) => {
                 self.copy_to_device(to, from.host().cast_const(), bytes)?;
-                self.run.totals.borrow_mut().to_device += bytes as u64;
+                self.run.taken.totals.borrow_mut().to_device += bytes as u64;
                 Ok(())
             }
             (false, true) => {
                 self.copy_to_host(to.host(), from, bytes)?;
-                self.run.totals.borrow_mut().to_host += bytes as u64;
+                self.run.taken.totals.borrow_mut().to_host += bytes as u64;
                 Ok(())
             }
             // Which the macro does not write.
@@ -215,12 +171,12 @@ impl Operation<'_> {
             return Ok(());
         }
         let is_earlier = |operation: &OperationPlan| matches!(operation.kind, OperationKind::Download { host: to, .. } if to == host);
-        if self.run.plan.operations[..self.index].iter().any(is_earlier) {
+        if self.run.resources.plan.operations[..self.index].iter().any(is_earlier) {
             // What is waited for must be under way.
-            self.run.launch_graph()?;
+            self.run.launch()?;
         }
-        let mut staging = self.run.staging.borrow_mut();
-        for (index, earlier) in self.run.plan.operations.iter().enumerate().take(self.index) {
+        let mut staging = self.run.taken.staging.borrow_mut();
+        for (index, earlier) in self.run.resources.plan.operations.iter().enumerate().take(self.index) {
             if is_earlier(earlier) && staging.slot(index, self.slot).is_some() {
                 self.settle(&mut staging, index)?;
             }
@@ -231,8 +187,8 @@ impl Operation<'_> {
     /// Delivers what operations before this one have copied to the same pageable data in an earlier chunk, and have left in
     /// their slots because this chunk leaves them out: what this one has copied for that chunk comes after it.
     fn deliver_left_over(&self, host: usize) -> Result<()> {
-        let mut staging = self.run.staging.borrow_mut();
-        for (index, earlier) in self.run.plan.operations[..self.index].iter().enumerate() {
+        let mut staging = self.run.taken.staging.borrow_mut();
+        for (index, earlier) in self.run.resources.plan.operations[..self.index].iter().enumerate() {
             if earlier.conditional
                 && matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host)
                 && staging.slot(index, self.slot).is_some_and(|slot| slot.owes_before(self.chunk.index))
@@ -243,35 +199,40 @@ impl Operation<'_> {
         Ok(())
     }
 
-    /// Copies `bytes` of pageable data into this operation's staging slot, if that was not done ahead.
-    fn fill_slot(&self, from: *const u8, bytes: usize) -> Result<()> {
-        let mut staging = self.run.staging.borrow_mut();
+    /// Copies `bytes` of pageable data through this operation's staging slot. The first half may have been done ahead.
+    fn upload_pageable(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {
+        let mut staging = self.run.taken.staging.borrow_mut();
         let chunk = self.chunk.index;
-        if !self.slot_with_room(&mut staging, bytes)?.has(chunk) {
+        loop {
+            let slot = self.slot_with_room(&mut staging, bytes)?;
+            if slot.take_filled(chunk) {
+                self.device().driver().host_copied(bytes);
+                self.copy_to_device(to, slot.ptr(), bytes)?;
+                return self.mark(slot, None);
+            }
+            if slot.has(chunk) {
+                self.run.attend(&mut staging).map_err(|error| self.failed(error))?;
+                continue;
+            }
             self.settle(&mut staging, self.index)?;
             // SAFETY: the range is this chunk's part of the argument, which the run has borrowed; nothing delivers to it
-            // any more, and `execute` waits for the copy however the run ends. The slot has room and is idle.
+            // any more, and the run's drain waits for the copy however the run ends. The slot has room and is idle.
             unsafe { self.slot_with_room(&mut staging, bytes)?.fill(chunk, from, bytes) };
             staging.has_read(self.index, chunk + 1);
         }
-        while !self.slot_with_room(&mut staging, bytes)?.is_filled() {
-            self.run.attend(&mut staging).map_err(|error| self.failed(error))?;
-        }
-        self.device().driver().host_copied(bytes);
-        Ok(())
     }
 
     /// Copies what a source has filled this operation's staging slot with.
     fn upload_streamed(&self, to: DevicePtr, bytes: usize) -> Result<()> {
         let chunk = self.chunk.index;
-        if !self.slot_with_room(&mut self.run.staging.borrow_mut(), bytes)?.is_read(chunk) {
+        if !self.slot_with_room(&mut self.run.taken.staging.borrow_mut(), bytes)?.is_read(chunk) {
             // The chunk was begun without its source.
             return self.fail(ErrorKind::Skipped);
         }
         self.device().driver().host_copied(bytes);
         self.with_slot(bytes, |slot| {
             self.copy_to_device(to, slot.ptr(), bytes)?;
-            self.staged(slot, None)
+            self.mark(slot, None)
         })
     }
 
@@ -282,13 +243,28 @@ impl Operation<'_> {
         }
     }
 
+    /// A copy that goes through a staging slot: `carry_out` does so, where it is not only worked out.
+    fn stage(&self, engine: Engine, bytes: usize, carry_out: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.run.taken.totals.borrow_mut().staged += bytes as u64;
+        if self.works_out(HostPart::Staged { engine, bytes })? { Ok(()) } else { carry_out() }
+    }
+
     /// Hands `enqueue` this operation's staging slot once the device is done with it.
     fn with_slot(&self, bytes: usize, enqueue: impl FnOnce(&mut Slot) -> Result<()>) -> Result<()> {
-        let mut staging = self.run.staging.borrow_mut();
+        let mut staging = self.run.taken.staging.borrow_mut();
         self.slot_with_room(&mut staging, bytes)?;
         self.settle(&mut staging, self.index)?;
-        self.run.totals.borrow_mut().staged += bytes as u64;
         enqueue(self.slot_with_room(&mut staging, bytes)?)
+    }
+
+    /// Both.
+    fn stage_in_slot(
+        &self,
+        engine: Engine,
+        bytes: usize,
+        enqueue: impl FnOnce(&mut Slot) -> Result<()>,
+    ) -> Result<()> {
+        self.stage(engine, bytes, || self.with_slot(bytes, enqueue))
     }
 
     /// Waits until the device is done with the slot of an operation, and what was in it has been delivered.
@@ -297,19 +273,8 @@ impl Operation<'_> {
     }
 
     /// The device's copy from or to `slot` is enqueued: marks where it is done.
-    fn staged(&self, slot: &mut Slot, delivery: Option<Delivery>) -> Result<()> {
-        if self.run.stages_later(self.index, self.slot, delivery) {
-            return Ok(());
-        }
-        // SAFETY: the stream and the slot's event live as long as the run.
-        let recorded = unsafe {
-            let done = Command::Record(slot.done().raw);
-            // It is none of the plan's events.
-            self.run.queue().enqueue(done, self.stream, None, self.tag())
-        };
-        // Without the record nothing tells when the slot may be read: what is in it is lost with the run.
-        slot.enqueued(if recorded.is_ok() { delivery } else { None });
-        self.check(recorded)
+    fn mark(&self, slot: &mut Slot, delivery: Option<Delivery>) -> Result<()> {
+        self.check(self.run.target.mark((slot, self.slot), delivery, self.stream.raw, self.tag()))
     }
 
     fn copy_to_device(&self, to: DevicePtr, from: *const u8, bytes: usize) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::driver::{
 };
 use crate::engine::allocate::allocate;
 use crate::engine::run::operation::Operation;
-use crate::engine::targets::what::What;
+use crate::engine::targets::what::{HostPart, What};
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
 
@@ -25,10 +25,7 @@ impl<'r> Operation<'r> {
     /// # Errors
     /// None, in truth.
     pub fn calls(&self) -> Result<bool> {
-        let Some(model) = self.run.model() else { return Ok(true) };
-        let what = What::new(Engine::Compute, self.bytes_used());
-        self.check(model.borrow_mut().kernel(self.stream.number, self.tag(), what, [0.0; 2]))?;
-        Ok(false)
+        Ok(!self.works_out(HostPart::Routine { bytes: self.bytes_used() })?)
     }
 
     /// What a routine is handed to enqueue with.
@@ -42,16 +39,12 @@ impl<'r> Operation<'r> {
 
     /// In graph mode, launches what comes before the routine; its stream waits for the chunk before where that is the order.
     fn begin_routine(&self) -> Result<()> {
-        if self.run.model().is_some() {
-            // Which is only worked out: there is nothing to enqueue with.
-            return self.fail(ErrorKind::Skipped);
-        }
-        self.run.launch_graph()?;
-        self.check(self.run.place())?;
-        self.check(self.device().driver().make_current())?;
-        match self.run.profiler() {
-            Some(profiler) => self.check(profiler.open(self.stream, self.tag())),
-            None => Ok(()),
+        self.run.launch()?;
+        match self.run.target.open(self.stream, self.tag()) {
+            Ok(true) => Ok(()),
+            // It is only worked out.
+            Ok(false) => self.fail(ErrorKind::Skipped),
+            Err(error) => Err(self.failed(error)),
         }
     }
 
@@ -63,10 +56,8 @@ impl<'r> Operation<'r> {
         match outcome {
             // What the routine has enqueued is on the lane's stream in graph mode: later chunks come after it.
             Ok(()) => {
-                if let Some(profiler) = self.run.profiler() {
-                    let what = What::new(Engine::Compute, self.bytes_used());
-                    profiler.close(self.stream, self.tag(), what);
-                }
+                let what = What::new(Engine::Compute, self.bytes_used());
+                self.run.target.has_called(self.stream, self.tag(), what);
                 self.direct(|stream| self.waited_for(stream))
             }
             Err(error) => {

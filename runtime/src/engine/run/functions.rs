@@ -17,8 +17,7 @@ use crate::driver::{Command, HostJob};
 use crate::engine::arguments::handles::Buffer;
 use crate::engine::feeds::failure::Failure;
 use crate::engine::run::operation::Operation;
-use crate::engine::targets::what::What;
-use crate::observe::timeline::Engine;
+use crate::engine::targets::what::HostPart;
 
 /// The functions of one run.
 #[derive(Default)]
@@ -275,9 +274,8 @@ impl<'r> Operation<'r> {
             return self.fail(ErrorKind::Aliased { kernel: name });
         }
         let bytes = accesses.iter().map(|access| access.bytes).sum();
-        if let Some(model) = self.run.model() {
-            let what = What::new(Engine::Host, bytes);
-            return self.check(model.borrow_mut().host(self.stream.number, self.tag(), what));
+        if self.works_out(HostPart::Function { bytes })? {
+            return Ok(());
         }
         // SAFETY: these ranges are page-locked memory of the run, which holds them until it has drained, and they do
         // not overlap where one is written. When the stream gets here, everything that conflicts with this has
@@ -306,8 +304,8 @@ impl<'r> Operation<'r> {
         if !self.in_order() {
             return self.fail(ErrorKind::Skipped);
         }
-        if let Some(model) = self.run.model() {
-            return self.check(model.borrow_mut().signal(self.stream.number, self.tag()));
+        if self.works_out(HostPart::Callback)? {
+            return Ok(());
         }
         let chunk = self.chunk;
         let (queue, job) = {

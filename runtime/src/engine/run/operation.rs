@@ -19,8 +19,9 @@ use crate::engine::arguments::handles::{AnyBuffer, Buffer};
 use crate::engine::arguments::shape::{BufferPlace, Shape};
 use crate::engine::explain::explain;
 use crate::engine::place::place_of;
+use crate::engine::run::resources::Resources;
 use crate::engine::run::{EventKey, Run};
-use crate::engine::targets::what::{Numbered, What};
+use crate::engine::targets::what::{HostPart, Numbered, What};
 use crate::observe::timeline::Engine;
 use crate::observe::watch::OperationWatch;
 
@@ -47,14 +48,14 @@ impl<'r> Operation<'r> {
     #[inline]
     pub fn wait_reuse(&self, event: EventKey) -> Result<()> {
         // The first chunks use fresh slots: there is nothing to wait for.
-        if self.chunk.index < self.run.depth { Ok(()) } else { self.wait_for(event, self.slot) }
+        if self.chunk.index < self.run.resources.depth { Ok(()) } else { self.wait_for(event, self.slot) }
     }
 
     /// Makes the stream wait for an event of the chunk before.
     #[inline]
     pub fn wait_previous(&self, event: EventKey) -> Result<()> {
         match self.chunk.index.checked_sub(1) {
-            Some(previous) => self.wait_for(event, previous % self.run.depth),
+            Some(previous) => self.wait_for(event, previous % self.run.resources.depth),
             None => Ok(()),
         }
     }
@@ -113,7 +114,7 @@ impl<'r> Operation<'r> {
     }
 
     pub(crate) fn device(&self) -> &'r Device {
-        self.run.device
+        self.run.resources.device
     }
 
     /// Whether the run is as the plan has it so far.
@@ -124,13 +125,14 @@ impl<'r> Operation<'r> {
     /// Whether a launch may touch this memory: it is of the run's own ring or arguments, and so lives as long as the
     /// launch.
     pub(crate) fn owns(&self, access: &Access) -> bool {
-        self.run.ring.holds(access) || self.run.arguments.in_place.iter().any(|data| data.holds(access))
+        self.run.resources.ring.holds(access)
+            || self.run.arguments.in_place.iter().any(|data| data.holds(access))
     }
 
     /// Whether a host function may: it is page-locked memory as well, and this chunk's. Functions of chunks that nothing
     /// orders are called at the same time.
     pub(crate) fn owns_on_host(&self, access: &Access) -> bool {
-        let Run { ring, arguments, .. } = self.run;
+        let Run { resources: Resources { ring, .. }, arguments, .. } = self.run;
         let Arguments { in_place, buffers, .. } = arguments;
         let is_own = buffers.iter().enumerate().any(|(index, buffer)| {
             let part = match buffer.place {
@@ -152,28 +154,35 @@ impl<'r> Operation<'r> {
     /// Lets others see that it is being enqueued, as long as the result lives.
     #[inline]
     pub(crate) fn seen(&self) -> OperationWatch {
-        self.run.seen.operation(self.run.plan, self.index, self.chunk.index)
+        self.run.seen.operation(self.run.resources.plan, self.index, self.chunk.index)
     }
 
     /// What the plan says of this operation.
     pub(crate) fn plan(&self) -> &'static OperationPlan {
-        &self.run.plan.operations[self.index]
+        &self.run.resources.plan.operations[self.index]
     }
 
     pub(crate) fn place(&self) -> Place {
-        place_of(self.run.plan, self.index, Some(self.chunk.index as u64))
+        place_of(self.run.resources.plan, self.index, Some(self.chunk.index as u64))
     }
 
     /// The stream of what no graph can hold.
     pub(crate) fn direct_stream(&self) -> RawStream {
-        self.run.direct_stream(self.stream.raw)
+        self.run.target.direct_stream(self.stream.raw)
     }
 
     /// Enqueues what no graph can hold: in graph mode, between two graphs.
     pub(crate) fn direct(&self, enqueue: impl FnOnce(RawStream) -> DriverResult<()>) -> Result<()> {
-        self.run.launch_graph()?;
-        let result = self.run.direct(self.stream.raw, enqueue);
-        self.check(result)
+        self.run.launch()?;
+        self.check(self.run.target.direct(self.stream.raw, enqueue))
+    }
+
+    /// Works out what the host has a part in, if nothing is carried out; says whether that is so.
+    pub(crate) fn works_out(&self, part: HostPart) -> Result<bool> {
+        match self.run.target.works_out(part, self.stream.number, self.slot, self.tag()) {
+            Ok(is_worked_out) => Ok(is_worked_out),
+            Err(error) => Err(self.failed(error)),
+        }
     }
 
     /// Enqueues a command. `event`: the number of the plan's event that it records or waits for.
@@ -183,7 +192,7 @@ impl<'r> Operation<'r> {
     #[inline]
     pub(crate) unsafe fn enqueue_command(&self, command: Command<'_>, event: Option<usize>) -> Result<()> {
         // SAFETY: the caller's promise; the stream lives as long as the run.
-        self.check(unsafe { self.run.queue().enqueue(command, self.stream, event, self.tag()) })
+        self.check(unsafe { self.run.target.enqueue(command, self.stream, event, self.tag()) })
     }
 
     /// The bytes of the buffers that this operation uses, as its plan has it.
@@ -201,13 +210,13 @@ impl<'r> Operation<'r> {
         bytes: usize,
         enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
     ) -> Result<()> {
-        let Some(profiler) = self.run.profiler() else { return self.direct(enqueue) };
+        self.run.launch()?;
         let what = What::new(Engine::Host, bytes);
-        self.check(profiler.time(self.stream, self.tag(), what, || enqueue(self.stream.raw)))
+        self.check(self.run.target.on_host(self.stream, self.tag(), what, enqueue))
     }
 
     pub(crate) fn tag(&self) -> Tag {
-        Tag { pipeline: self.run.id, operation: self.index as u32, chunk: self.chunk.index as u64 }
+        Tag { pipeline: self.run.resources.id, operation: self.index as u32, chunk: self.chunk.index as u64 }
     }
 
     /// An error of this operation, after which nothing more is enqueued.
@@ -243,9 +252,9 @@ impl<'r> Operation<'r> {
         self.run.order.refuse();
         if error.tag.is_none() && !error.is_asynchronous() {
             let chunk = Some(self.chunk.index as u64);
-            Error::from(error).at(place_of(self.run.plan, self.index, chunk))
+            Error::from(error).at(place_of(self.run.resources.plan, self.index, chunk))
         } else {
-            explain(self.run.plan, error)
+            explain(self.run.resources.plan, error)
         }
     }
 
@@ -259,8 +268,8 @@ impl<'r> Operation<'r> {
     fn room(&self, buffer: usize) -> Option<(DevicePtr, usize)> {
         let shape = &self.run.arguments.buffers[buffer];
         match shape.place {
-            BufferPlace::Shared(_) => self.run.ring.slot(buffer, 0),
-            BufferPlace::Ring | BufferPlace::HostRing => self.run.ring.slot(buffer, self.slot),
+            BufferPlace::Shared(_) => self.run.resources.ring.slot(buffer, 0),
+            BufferPlace::Ring | BufferPlace::HostRing => self.run.resources.ring.slot(buffer, self.slot),
             BufferPlace::SharedInPlace(ptr, _) => Some((ptr, shape.bytes(self.chunk.len))),
             BufferPlace::InPlace(ptr, all) => {
                 let (start, _) = self.host_range(shape.shape);
@@ -275,7 +284,7 @@ impl<'r> Operation<'r> {
             self.room(*buffer).is_some_and(|(ptr, room)| ptr <= address && address < ptr.offset(room))
         };
         let buffer = (0..self.run.arguments.buffers.len()).find(is_at)?;
-        Some(self.run.plan.buffers.get(buffer)?.name)
+        Some(self.run.resources.plan.buffers.get(buffer)?.name)
     }
 
     /// This chunk's slot of a buffer: its address and the bytes in use.
@@ -369,6 +378,6 @@ impl LaunchTarget for Operation<'_> {
 
 impl std::fmt::Debug for Operation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of chunk {}", self.run.plan.operations[self.index].text, self.chunk.index)
+        write!(f, "{} of chunk {}", self.run.resources.plan.operations[self.index].text, self.chunk.index)
     }
 }

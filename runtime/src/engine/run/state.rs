@@ -59,7 +59,7 @@ impl Enqueue<'_> {
         self.admit(&[])?;
         let key =
             Key { of: TypeId::of::<S>(), slot: self.operation.slot, stream: self.operation.direct_stream() };
-        let states = self.operation.run.states;
+        let states = self.operation.run.resources.states;
         let taken = locked(states).take(key);
         match taken {
             Taken::Kept(value) => match value.downcast::<S>() {

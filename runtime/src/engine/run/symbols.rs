@@ -10,6 +10,8 @@ use crate::driver::{Access, Command, DriverResult, RawSymbol, Tag};
 use crate::engine::arguments::shape::BufferPlace;
 use crate::engine::run::Run;
 use crate::engine::run::operation::Operation;
+use crate::engine::run::resources::Resources;
+use crate::engine::targets::what::HostPart;
 
 impl Operation<'_> {
     /// Sees that the variables of the kernel's module hold `values` when it is launched.
@@ -23,10 +25,8 @@ impl Operation<'_> {
             return self.fail(ErrorKind::Skipped);
         }
         match &function.own {
-            // What is only worked out launches nothing.
-            _ if self.run.model().is_some() => Ok(()),
-            Some(module) => self.give_to(module, function, values),
-            None => Ok(()),
+            Some(module) if !self.works_out(HostPart::Variables)? => self.give_to(module, function, values),
+            _ => Ok(()),
         }
     }
 
@@ -37,7 +37,7 @@ impl Operation<'_> {
                 return self.fail(ErrorKind::SymbolNotResident { kernel, symbol });
             }
         }
-        let mut symbols = self.run.symbols.borrow_mut();
+        let mut symbols = self.run.taken.symbols.borrow_mut();
         let bound = symbols.bound(module);
         if let Some(holds) = &bound.holds {
             let differs =
@@ -87,7 +87,7 @@ impl Operation<'_> {
 
     /// Whether all of it is in one of the run's residents, which nothing changes.
     fn is_resident(&self, access: &Access) -> bool {
-        let Run { plan, arguments, ring, .. } = self.run;
+        let Run { resources: Resources { plan, ring, .. }, arguments, .. } = self.run;
         plan.buffers.iter().zip(&arguments.buffers).enumerate().any(|(index, (declared, buffer))| {
             let place = match (declared.kind, buffer.place) {
                 (BufferKind::Resident, BufferPlace::SharedInPlace(start, _)) => {

@@ -158,9 +158,14 @@ impl Slot {
         matches!(self.state, State::Filling { chunk: of, .. } if of == chunk)
     }
 
-    /// Whether what is being copied in is there.
-    pub(crate) fn is_filled(&self) -> bool {
-        matches!(&self.state, State::Filling { task, .. } if task.is_done())
+    /// Lets the slot be enqueued from, if this chunk has been copied in; whether it has.
+    pub(crate) fn take_filled(&mut self, chunk: usize) -> bool {
+        let is_filled =
+            matches!(&self.state, State::Filling { chunk: of, task } if *of == chunk && task.is_done());
+        if is_filled {
+            self.state = State::Idle;
+        }
+        is_filled
     }
 
     /// The device's copy from or to the slot was enqueued: with `done` recorded after it, or in a graph.
@@ -178,7 +183,7 @@ impl Slot {
             Some(Delivery { bytes, streamed: Some(chunk), .. }) => {
                 // SAFETY: the device's copy into the slot has completed; it is initialised (`connect`), holds the chunk's
                 // elements and is aligned to 64 bytes. Until the sink has accepted them the slot is `Writing`, and nothing
-                // is enqueued from or to it; `execute` waits for the sink's thread before the run is over.
+                // is enqueued from or to it; the sink's thread is waited for before the run is over.
                 let takes = |(exchange, end): &(Arc<Exchange>, usize)| unsafe {
                     exchange.offer(*end, chunk, self.core.ptr.as_ptr())
                 };

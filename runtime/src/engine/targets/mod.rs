@@ -1,8 +1,245 @@
-//! Where the operations of a run go: to streams, to streams that are timed, into a graph, or into a model.
+//! [`Target`]: where the commands of a run go, and whatever else depends on that.
+//!
+//! It is the one place that knows in which mode a run is. Each of the four has a struct of its own, with what only that mode
+//! does; who enqueues, stages or waits asks the target and nobody else.
 
 pub(crate) mod graph;
 pub(crate) mod model;
 pub(crate) mod pace;
-pub(crate) mod queue;
+pub(crate) mod streams;
 pub(crate) mod timed;
 pub(crate) mod what;
+
+pub(crate) use self::graph::target::{GraphTarget, LaunchFailed};
+pub(crate) use self::model::target::ModelTarget;
+pub(crate) use self::streams::StreamsTarget;
+pub(crate) use self::timed::target::TimedTarget;
+use self::what::{HostPart, Numbered, What};
+use crate::device::stream::{Event, Stream};
+use crate::driver::{Command, DriverResult, RawStream, Tag};
+use crate::engine::staging::Staging;
+use crate::engine::staging::slot::{Delivery, Slot};
+use crate::engine::totals::Totals;
+
+/// Where the commands of a run go.
+pub(crate) enum Target<'r> {
+    /// To the device, one by one.
+    Streams(StreamsTarget<'r>),
+    /// Likewise, and each is timed.
+    Timed(TimedTarget<'r>),
+    /// Into graphs.
+    Graph(GraphTarget<'r>),
+    /// Nowhere: it is worked out how long they would take.
+    Model(ModelTarget<'r>),
+}
+
+impl Target<'_> {
+    /// Enqueues a command. `event`: the number of the pipeline's event that it records or waits for. An event without one is
+    /// no part of a profile or a prediction, and no graph can have it.
+    ///
+    /// # Safety
+    /// As [`Driver::enqueue`](crate::driver::Driver::enqueue).
+    #[inline]
+    pub(crate) unsafe fn enqueue(
+        &self,
+        command: Command<'_>,
+        stream: Numbered<RawStream>,
+        event: Option<usize>,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Streams(target) => unsafe { target.driver.enqueue(command, stream.raw, tag) },
+            // SAFETY: the caller's promise.
+            Self::Timed(target) => unsafe { target.enqueue(command, stream, event, tag) },
+            // SAFETY: the caller's promise.
+            Self::Graph(target) => unsafe { target.enqueue(&command, stream.number, event, tag) },
+            Self::Model(target) => target.enqueue(&command, stream.number, event, tag),
+        }
+    }
+
+    /// Works out what the host has a part in, if nothing is carried out; says whether that is so. `slot`: the ring slot.
+    pub(crate) fn works_out(
+        &self,
+        part: HostPart,
+        stream: usize,
+        slot: usize,
+        tag: Tag,
+    ) -> DriverResult<bool> {
+        match self {
+            Self::Streams(_) | Self::Timed(_) | Self::Graph(_) => Ok(false),
+            Self::Model(target) => target.take(part, stream, slot, tag).map(|()| true),
+        }
+    }
+
+    /// Another chunk begins. `in_order`: whether all so far was enqueued as the plan has it.
+    pub(crate) fn begin(&self, chunk: usize, in_order: bool) -> Result<(), Box<LaunchFailed>> {
+        match self {
+            Self::Streams(_) => {}
+            Self::Timed(target) => target.profiler.begin(chunk),
+            Self::Graph(target) => target.begin(chunk, in_order)?,
+            Self::Model(target) => {
+                target.begin(chunk).map_err(LaunchFailed::of_no_chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees that the device has everything so far, because something is to be waited for, or comes after it.
+    pub(crate) fn launch(&self) -> Result<(), Box<LaunchFailed>> {
+        match self {
+            Self::Streams(_) | Self::Timed(_) => Ok(()),
+            Self::Graph(target) => target.launch(),
+            Self::Model(target) => target.launch().map_err(LaunchFailed::of_no_chunk),
+        }
+    }
+
+    /// Everything is enqueued, on these streams.
+    pub(crate) fn close(&self, streams: &[Stream]) -> DriverResult<()> {
+        match self {
+            Self::Timed(target) => target.profiler.close_all(streams),
+            Self::Streams(_) | Self::Graph(_) | Self::Model(_) => Ok(()),
+        }
+    }
+
+    /// The device's copy from or to a slot of an operation is enqueued: marks where it is done.
+    pub(crate) fn mark(
+        &self,
+        (slot, number): (&mut Slot, usize),
+        delivery: Option<Delivery>,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
+        match self {
+            Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => {
+                streams.mark(slot, delivery, stream, tag)
+            }
+            Self::Graph(target) => {
+                target.mark(tag.operation as usize, number, delivery);
+                Ok(())
+            }
+            Self::Model(_) => Ok(()),
+        }
+    }
+
+    /// A download was enqueued. `due`: the operation's slot and the chunk, if it is to be copied out of there.
+    pub(crate) fn downloaded(
+        &self,
+        operation: usize,
+        due: Option<(usize, usize)>,
+        (staging, totals): (&mut Staging, &mut Totals),
+    ) {
+        match self {
+            Self::Streams(_) | Self::Timed(_) => {
+                if let Some((slot, chunk)) = due {
+                    staging.is_due(operation, slot, chunk);
+                }
+                totals.downloaded(operation);
+            }
+            // What is recorded is on its way once it is launched.
+            Self::Graph(target) => target.downloaded(operation),
+            Self::Model(_) => {}
+        }
+    }
+
+    /// Waits until the device is done with a slot, or asks whether it is, if the host has other things to do meanwhile.
+    /// `done` marks what was enqueued from or to it.
+    pub(crate) fn settle(&self, slot: usize, done: &Event) -> DriverResult<bool> {
+        match self {
+            Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => streams.settle(done),
+            Self::Graph(target) => target.settle(slot).map(|()| true),
+            Self::Model(_) => Ok(true),
+        }
+    }
+
+    /// Waits until the device is done with a slot.
+    pub(crate) fn wait_for(&self, slot: usize, done: &Event) -> DriverResult<()> {
+        match self {
+            Self::Streams(_) | Self::Timed(_) => done.synchronize(),
+            Self::Graph(target) => target.settle(slot),
+            Self::Model(_) => Ok(()),
+        }
+    }
+
+    /// Whether the device is done with a slot.
+    pub(crate) fn is_done(&self, slot: usize, done: &Event) -> DriverResult<bool> {
+        match self {
+            Self::Streams(_) | Self::Timed(_) => done.is_complete(),
+            Self::Graph(target) => target.is_settled(slot),
+            Self::Model(_) => Ok(true),
+        }
+    }
+
+    /// Whether the host asks the device how far it is, and copies meanwhile, in place of waiting.
+    pub(crate) fn polls(&self) -> bool {
+        match self {
+            Self::Streams(streams) | Self::Timed(TimedTarget { streams, .. }) => streams.polls,
+            Self::Graph(_) | Self::Model(_) => false,
+        }
+    }
+
+    /// Whether a slot's own event tells when the device is done with it.
+    pub(crate) fn marks_slots(&self) -> bool {
+        match self {
+            Self::Streams(_) | Self::Timed(_) => true,
+            Self::Graph(_) | Self::Model(_) => false,
+        }
+    }
+
+    /// A routine is about to enqueue what it likes; whether there is anything to enqueue with. Everything so far was
+    /// [launched](Self::launch).
+    pub(crate) fn open(&self, stream: Numbered<RawStream>, tag: Tag) -> DriverResult<bool> {
+        match self {
+            Self::Streams(target) => target.driver.make_current()?,
+            Self::Timed(target) => target.open(stream, tag)?,
+            Self::Graph(target) => target.open()?,
+            // Which is only worked out.
+            Self::Model(_) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// It has.
+    pub(crate) fn has_called(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
+        match self {
+            Self::Timed(target) => target.profiler.close(stream, tag, what),
+            Self::Streams(_) | Self::Graph(_) | Self::Model(_) => {}
+        }
+    }
+
+    /// The stream of what no graph can hold: an operation's own, or in graph mode that of the graphs.
+    pub(crate) fn direct_stream(&self, stream: RawStream) -> RawStream {
+        match self {
+            Self::Streams(_) | Self::Timed(_) | Self::Model(_) => stream,
+            Self::Graph(target) => target.direct_stream(),
+        }
+    }
+
+    /// Enqueues what no graph can hold, of a routine. Everything so far was [launched](Self::launch).
+    pub(crate) fn direct(
+        &self,
+        stream: RawStream,
+        enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        match self {
+            Self::Streams(_) | Self::Timed(_) => enqueue(stream),
+            Self::Graph(target) => target.direct(enqueue),
+            // No routine is called.
+            Self::Model(_) => Ok(()),
+        }
+    }
+
+    /// Likewise, of an operation that is one command: a function on the CPU.
+    pub(crate) fn on_host(
+        &self,
+        stream: Numbered<RawStream>,
+        tag: Tag,
+        what: What,
+        enqueue: impl FnOnce(RawStream) -> DriverResult<()>,
+    ) -> DriverResult<()> {
+        match self {
+            Self::Timed(target) => target.profiler.time(stream, tag, what, || enqueue(stream.raw)),
+            Self::Streams(_) | Self::Graph(_) | Self::Model(_) => self.direct(stream.raw, enqueue),
+        }
+    }
+}

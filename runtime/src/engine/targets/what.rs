@@ -31,3 +31,18 @@ impl What {
         Some(Self { blocks: command.blocks(), ..Self::new(command.engine()?, command.bytes()) })
     }
 }
+
+/// What the host has a part in, beside enqueuing it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HostPart {
+    /// A copy through a staging slot.
+    Staged { engine: Engine, bytes: usize },
+    /// A routine, given so many bytes.
+    Routine { bytes: usize },
+    /// A function on the CPU, given so many bytes.
+    Function { bytes: usize },
+    /// A callback.
+    Callback,
+    /// The variables of a kernel's module are given values.
+    Variables,
+}

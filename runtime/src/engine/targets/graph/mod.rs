@@ -4,3 +4,4 @@ pub(crate) mod kept;
 mod recorded;
 pub(crate) mod recorder;
 pub(crate) mod repeat;
+pub(crate) mod target;

@@ -5,6 +5,7 @@
 
 mod graphs;
 mod shared;
+pub(crate) mod target;
 
 use crate::backends::sim::forecast::{Demand, Done, Forecast};
 use crate::base::engine::Engine;

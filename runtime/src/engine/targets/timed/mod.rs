@@ -13,6 +13,7 @@ mod enqueued;
 pub(crate) mod observed;
 mod sampling;
 mod stamp;
+pub(crate) mod target;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,0 +1,125 @@
+//! A run is drained: the device is waited for, whatever has happened, and then nothing of the run is in flight.
+
+use std::time::Duration;
+
+use crate::base::error::{Error, Result};
+use crate::base::report::Report;
+use crate::engine::arguments::written::Written;
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::log::Course;
+use crate::engine::feeds::exchange::Exchange;
+use crate::engine::feeds::failure::Failure;
+use crate::engine::frame::enqueue::Enqueued;
+use crate::engine::pipeline::{Drained, Pipeline};
+use crate::engine::targets::graph::repeat::RunKey;
+use crate::engine::targets::timed::Profiler;
+use crate::engine::totals::Totals;
+
+/// A run that is over, as its parts have told.
+pub(super) struct Over<'p, 'a> {
+    pub(super) call: Call<'p, 'a>,
+    pub(super) cut: Cut,
+    pub(super) course: Course,
+    pub(super) start: Duration,
+    pub(super) report: Report,
+    /// What became of enqueuing it.
+    pub(super) outcome: std::thread::Result<Result<()>>,
+    /// And of waiting for the device.
+    pub(super) drained: Drained,
+    /// The first function that failed.
+    pub(super) failure: Option<Failure>,
+    /// The first chunk that lacks what a function was to do.
+    pub(super) lacking: usize,
+    /// The first sink that failed.
+    pub(super) sinks: Option<Error>,
+    pub(super) totals: Totals,
+    pub(super) profiler: Option<Box<Profiler>>,
+}
+
+impl<'p, 'a> Call<'p, 'a> {
+    /// Waits until the device is done with what was enqueued, and puts everything back in its place.
+    pub(super) fn drain(self, enqueued: Enqueued, exchange: Option<&Exchange>) -> Over<'p, 'a> {
+        // While the device is at work.
+        let report = self.begin_report(&enqueued);
+        let Enqueued { must_drain, cut, course, start, outcome, totals, functions, graphs, profiler } =
+            enqueued;
+        let drained = self.pipeline.drain(graphs.only);
+        self.pipeline.collect(&drained);
+        let failure = functions.finish();
+        let lacking = failure.as_ref().map_or(usize::MAX, |failure| failure.lacking);
+        if let Some(exchange) = exchange {
+            exchange.close(false);
+            exchange.lacks(lacking);
+        }
+        let sinks = None;
+        let mut over = Over {
+            call: self,
+            cut,
+            course,
+            start,
+            report,
+            outcome,
+            drained,
+            failure,
+            lacking,
+            sinks,
+            totals,
+            profiler,
+        };
+        over.keep_results(graphs.may_repeat, exchange);
+        if let Drained::Lost(_) = over.drained {
+            over.call.pipeline.poison();
+            over.call.arguments.poison();
+        }
+        std::mem::forget(must_drain);
+        over.call.pipeline.rest();
+        over
+    }
+}
+
+impl Over<'_, '_> {
+    /// Hands on what has arrived: to the next run, to sinks, and to the caller what is carried.
+    fn keep_results(&mut self, may_repeat: bool, exchange: Option<&Exchange>) {
+        let Self { call: Call { pipeline, arguments, .. }, cut, totals, outcome, drained, .. } = self;
+        let cut = *cut;
+        let is_enqueued = matches!(outcome, Ok(Ok(())));
+        if !matches!(drained, Drained::Clean) {
+            totals.note_arrivals(|operation| pipeline.staging.arrived(operation));
+            self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
+            return;
+        }
+        if let (true, true, Some(graphs)) = (may_repeat, is_enqueued, &mut pipeline.graphs) {
+            graphs.has_done(&RunKey { arguments, cut }, totals);
+        }
+        totals.all_arrived();
+        self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
+        // What is carried is a result of a run that went well.
+        if is_enqueued && self.failure.is_none() && self.sinks.is_none() {
+            *drained = pipeline.give_back(&arguments.shared, totals);
+            if let Drained::Clean = drained {
+                Written { plan: pipeline.plan, chunks: cut.chunks() }.note(arguments);
+            }
+        }
+    }
+}
+
+impl Pipeline {
+    /// The device was waited for: copies out what came last.
+    fn collect(&mut self, drained: &Drained) {
+        self.staging.finish(&self.device);
+        if let Drained::Clean = drained {
+            // Before callbacks are waited for: they may wait for whoever is given this.
+            // SAFETY: every stream has completed without an error, and this is the run that made the deliveries.
+            unsafe { self.staging.flush(&self.device) };
+        }
+    }
+
+    /// The run is over: forgets what was only its own.
+    fn rest(&mut self) {
+        self.staging.reset();
+        self.graphs.iter_mut().for_each(|graphs| graphs.rest());
+        self.states().rest();
+        self.symbols.rest();
+    }
+}

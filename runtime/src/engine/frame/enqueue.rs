@@ -1,0 +1,245 @@
+//! A run's chunks are enqueued: what it takes from the pipeline for that, and gives back.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::base::error::Result;
+use crate::base::plan::{OperationKind, OperationPlan, Plan};
+use crate::device::Device;
+use crate::engine::Pipeline;
+use crate::engine::arguments::{HostArgument, HostMemory};
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::log::Course;
+use crate::engine::explain::explain;
+use crate::engine::feeds::exchange::Exchange;
+use crate::engine::purpose::Purpose;
+use crate::engine::run::Run;
+use crate::engine::run::chunks::Chunks;
+use crate::engine::run::functions::Functions;
+use crate::engine::run::resources::{Resources, Taken};
+use crate::engine::targets::graph::kept::Graphs;
+use crate::engine::targets::graph::recorder::Cover;
+use crate::engine::targets::graph::repeat::RunKey;
+use crate::engine::targets::timed::{Profiler, Sampling};
+use crate::engine::targets::{GraphTarget, StreamsTarget, Target, TimedTarget};
+use crate::engine::totals::Totals;
+use crate::observe::watch::RunWatch;
+
+/// What a run has enqueued. The device may be at work on it.
+pub(super) struct Enqueued {
+    pub(super) must_drain: MustDrain,
+    /// How it was cut, which a run that ends where its sources do has learned.
+    pub(super) cut: Cut,
+    /// How far such a run got with which chunk.
+    pub(super) course: Course,
+    /// When that began.
+    pub(super) start: Duration,
+    pub(super) outcome: std::thread::Result<Result<()>>,
+    pub(super) totals: Totals,
+    pub(super) functions: Functions,
+    pub(super) graphs: Launches,
+    /// What has timed it.
+    pub(super) profiler: Option<Box<Profiler>>,
+}
+
+/// What a run has to do with graphs.
+#[derive(Clone, Copy)]
+pub(super) struct Launches {
+    /// Whether there are any.
+    pub(super) any: bool,
+    /// Whether there is nothing else.
+    pub(super) only: bool,
+    /// Whether they are those of the run before.
+    pub(super) repeated: bool,
+    /// Whether the next run may launch the same graphs.
+    pub(super) may_repeat: bool,
+}
+
+/// Ends the process if it is dropped: the only way left to keep the device from memory that is about to be freed.
+pub(super) struct MustDrain;
+
+impl Drop for MustDrain {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+/// What a run's mode takes from the pipeline.
+enum Mode {
+    Streams,
+    Timed(Box<Profiler>),
+    Graph(Box<Graphs>, Cover),
+}
+
+impl Mode {
+    fn target<'r>(self, device: &'r Device, depth: usize, taken: &'r Taken) -> Target<'r> {
+        let streams = || StreamsTarget::new(device);
+        match self {
+            Self::Streams => Target::Streams(streams()),
+            Self::Timed(profiler) => Target::Timed(TimedTarget::new(streams(), profiler)),
+            Self::Graph(graphs, cover) => {
+                let noted = (&taken.staging, &taken.totals);
+                Target::Graph(GraphTarget::new(device, graphs, cover, depth, noted))
+            }
+        }
+    }
+}
+
+impl Call<'_, '_> {
+    /// Launches the graphs of the run before, if this one is like that.
+    pub(super) fn repeat(&mut self, cut: Cut) -> Option<Enqueued> {
+        if !self.arguments.repeats || !self.arguments.shared.is_empty() || self.purpose != Purpose::Run {
+            return None;
+        }
+        let Call { pipeline, arguments, .. } = self;
+        let key = RunKey { arguments, cut };
+        let start = pipeline.device.driver().clock();
+        // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
+        let (launched, totals) =
+            unsafe { pipeline.graphs.as_mut()?.repeat(&pipeline.device, pipeline.plan, &key) }?;
+        Some(Enqueued {
+            // Before anything else, since the device is at work.
+            must_drain: MustDrain,
+            cut,
+            course: Course::default(),
+            start,
+            outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
+            totals,
+            functions: Functions::default(),
+            // That the next one may too is known.
+            graphs: Launches { any: true, only: true, repeated: true, may_repeat: false },
+            profiler: None,
+        })
+    }
+
+    /// Lets `body` enqueue every chunk. `stages`: whether anything goes through the staging memory.
+    pub(super) fn enqueue(
+        &mut self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+        seen: &RunWatch,
+        exchange: Option<&Arc<Exchange>>,
+    ) -> Result<Enqueued> {
+        let (mode, start) = self.mode(cut, stages)?;
+        let mut graphs = self.launches(&mode);
+        let streaming = exchange.map(|exchange| self.streaming(exchange, cut));
+        let taken = self.pipeline.lend();
+        let Call { pipeline, arguments, .. } = &*self;
+        let ahead = if stages { read_ahead(pipeline.plan, &arguments.hosts) } else { Vec::new() };
+        let chunks = Chunks::new(cut, pipeline.depth, streaming, arguments.items.unwrap_or_default());
+        let target = mode.target(&pipeline.device, pipeline.depth, &taken);
+        let resources = pipeline.resources(graphs.any);
+        let run = Run::new((resources, &taken), arguments, chunks, (target, seen), ahead);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run.share()?;
+            body(&run)?;
+            run.finish()
+        }));
+        // Until the device is waited for nothing may unwind past this.
+        let must_drain = MustDrain;
+        graphs.may_repeat &= !run.order.has_asked();
+        let (functions, course, target) = run.into_parts();
+        let (kept, profiler) = match target {
+            Target::Graph(target) => (Some(target.into_graphs()), None),
+            Target::Timed(target) => (None, Some(target.profiler)),
+            Target::Streams(_) | Target::Model(_) => (None, None),
+        };
+        let totals = self.pipeline.take_back(taken, kept);
+        // Variables are given their values before a launch.
+        graphs.may_repeat &= !self.pipeline.symbols.is_any();
+        let cut = if self.is_endless() { course.cut() } else { cut };
+        Ok(Enqueued { must_drain, cut, course, start, outcome, totals, functions, graphs, profiler })
+    }
+
+    /// In which mode the run is, with what that takes; and when the run begins.
+    fn mode(&mut self, cut: Cut, stages: bool) -> Result<(Mode, Duration)> {
+        let slots = self.pipeline.depth.min(cut.chunks());
+        let plan = self.pipeline.plan;
+        let explained = |error| explain(plan, error);
+        if self.purpose == Purpose::Profile {
+            let sampling = self.pipeline.sampling(&self.arguments.hosts, stages, (slots, cut.largest()));
+            self.prepare_profile(&sampling, cut, slots)?;
+            let start = self.pipeline.device.driver().clock();
+            let profiler = self.pipeline.profiler(start, sampling).map_err(explained)?;
+            return Ok((Mode::Timed(profiler), start));
+        }
+        let cover = Cover::new(plan, stages);
+        let Pipeline { device, graphs, streams, .. } = &mut *self.pipeline;
+        // Where each operation is waited for, a graph would hide which one failed.
+        let records = slots > 0 && !device.driver().is_synchronous();
+        if let Some(graphs) = graphs.as_mut().filter(|_| records) {
+            let lanes = if cover == Cover::Run { 1 } else { slots };
+            let ordered = (streams.all().len(), streams.events().len());
+            graphs.reserve(device, lanes, ordered).map_err(explained)?;
+        }
+        let mode = graphs.take_if(|_| records).map_or(Mode::Streams, |graphs| Mode::Graph(graphs, cover));
+        Ok((mode, device.driver().clock()))
+    }
+
+    /// Makes the events and observers that a profile needs, before the run begins.
+    fn prepare_profile(&mut self, sampling: &Sampling, cut: Cut, slots: usize) -> Result<()> {
+        let plan = self.pipeline.plan;
+        let each = plan.operations.len() + plan.events.len();
+        // Of a run that ends where its sources do those of the first chunks; the others are made as they come.
+        let chunks = if self.is_endless() { slots } else { sampling.most(cut.chunks()) };
+        let events = chunks.saturating_mul(each);
+        let observers = self.pipeline.observed().count;
+        let Pipeline { device, clockwork, .. } = &mut *self.pipeline;
+        clockwork.prepare(device, events, observers).map_err(|error| explain(plan, error))
+    }
+
+    /// What a run in this mode has to do with graphs, as far as it is known before.
+    fn launches(&self, mode: &Mode) -> Launches {
+        let any = matches!(mode, Mode::Graph(..));
+        // What the run shares is copied by the plan's first stream.
+        let only = any && self.arguments.shared.is_empty();
+        let is_whole = matches!(mode, Mode::Graph(_, Cover::Run));
+        // The simulated device's launches carry what they do, once.
+        let may_repeat = self.arguments.repeats && only && is_whole && !self.pipeline.device.is_simulated();
+        Launches { any, only, repeated: false, may_repeat }
+    }
+}
+
+impl Pipeline {
+    /// What a run uses of it, with graphs or without.
+    pub(super) fn resources(&self, graphs: bool) -> Resources<'_> {
+        let Self { device, plan, id, depth, ring, states, streams, .. } = self;
+        // A graph has an order in place of streams, and more freedom costs more to launch.
+        let (id, depth, spread) = (*id, *depth, self.spreads() && !graphs);
+        Resources { device, plan, id, depth, ring, states, streams, spread }
+    }
+
+    /// What a run takes for its time.
+    fn lend(&mut self) -> Taken {
+        let staging = RefCell::new(std::mem::take(&mut self.staging));
+        let symbols = RefCell::new(std::mem::take(&mut self.symbols));
+        Taken { staging, symbols, totals: RefCell::default() }
+    }
+
+    /// Takes it back, with the graphs of a run that had some.
+    fn take_back(&mut self, taken: Taken, graphs: Option<Box<Graphs>>) -> Totals {
+        let Taken { staging, symbols, totals } = taken;
+        (self.staging, self.symbols) = (staging.into_inner(), symbols.into_inner());
+        if graphs.is_some() {
+            self.graphs = graphs;
+        }
+        totals.into_inner()
+    }
+}
+
+/// The operations whose pageable data can be read before the chunk is there, each with its argument: all that are enqueued
+/// for every chunk, from data that nothing before them in a chunk has written.
+fn read_ahead(plan: &Plan, hosts: &[HostArgument<'_>]) -> Vec<(usize, usize)> {
+    let ahead = |(index, operation): (usize, &OperationPlan)| {
+        let OperationKind::Upload { host, .. } = operation.kind else { return None };
+        let is_pageable = matches!(hosts.get(host)?.source.memory, HostMemory::Pageable(_));
+        let writes = |earlier: &OperationPlan| matches!(earlier.kind, OperationKind::Download { host: to, .. } if to == host);
+        let waits = operation.conditional || plan.operations[..index].iter().any(writes);
+        (is_pageable && !waits && hosts[host].shape.halo == 0).then_some((index, host))
+    };
+    plan.operations.iter().enumerate().filter_map(ahead).collect()
+}

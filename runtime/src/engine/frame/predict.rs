@@ -1,0 +1,94 @@
+//! A run is worked out, and nothing is carried out.
+
+use std::cell::RefCell;
+
+use crate::base::error::Result;
+use crate::device::memory::Direction;
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::purpose::Purpose;
+use crate::engine::run::Run;
+use crate::engine::run::chunks::Chunks;
+use crate::engine::run::resources::Taken;
+use crate::engine::targets::graph::recorder::Cover;
+use crate::engine::targets::model::Model;
+use crate::engine::targets::{ModelTarget, Target};
+use crate::engine::totals::Totals;
+use crate::observe::timeline::{Timeline, nanos};
+use crate::observe::watch::{self, RunWatch};
+
+impl Call<'_, '_> {
+    /// Works out what a run would take.
+    pub(super) fn predict(
+        self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+    ) -> Result<Timeline> {
+        let outcome = self.work_out(cut, stages, body);
+        let Call { pipeline, arguments, .. } = self;
+        pipeline.arena = arguments.into_arena();
+        outcome
+    }
+
+    fn work_out(
+        &self,
+        cut: Cut,
+        stages: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+    ) -> Result<Timeline> {
+        let pipeline = &*self.pipeline;
+        let slots = pipeline.depth.min(cut.chunks());
+        let graph = pipeline.graphs.is_some() && slots > 0 && !pipeline.device.driver().is_synchronous();
+        let cover = graph.then(|| Cover::new(pipeline.plan, stages));
+        let (mut model, mut totals) = (self.model(slots, cover), Totals::default());
+        for shared in &self.arguments.shared {
+            shared.work_out(&mut model, &mut totals, Direction::In);
+        }
+        let model = RefCell::new(model);
+        totals.add(&self.enqueue_into(&model, cut, graph, body)?);
+        let mut model = model.into_inner();
+        let mut report = self.report(cut, graph);
+        report.enqueuing = nanos(model.clock());
+        model.drain();
+        for shared in &self.arguments.shared {
+            shared.work_out(&mut model, &mut totals, Direction::Out);
+        }
+        report.time = nanos(model.clock());
+        report.simulated = true;
+        totals.tell(&mut report);
+        let by_bytes = model.goes_by_bytes();
+        let mut timeline =
+            pipeline.timeline(report, Purpose::Predict, &model.finish(), &self.arguments.hosts);
+        timeline.basis.by_bytes = by_bytes;
+        Ok(timeline)
+    }
+
+    /// A model of the device, which is calibrated if it has not been yet.
+    fn model(&self, slots: usize, cover: Option<Cover>) -> Model {
+        let pipeline = &*self.pipeline;
+        watch::calibrated(&pipeline.device);
+        Model::new(&pipeline.device, pipeline.plan, &pipeline.streams, slots, cover, &pipeline.paces)
+    }
+
+    /// Lets `body` enqueue every chunk into a model; says what would be moved.
+    fn enqueue_into(
+        &self,
+        model: &RefCell<Model>,
+        cut: Cut,
+        graph: bool,
+        body: impl FnOnce(&Run<'_>) -> Result<()>,
+    ) -> Result<Totals> {
+        let Call { pipeline, arguments, .. } = self;
+        let chunks = Chunks::new(cut, pipeline.depth, None, arguments.items.unwrap_or_default());
+        // Nothing is staged and no variable is written.
+        let (taken, seen) = (Taken::default(), RunWatch::default());
+        let target = Target::Model(ModelTarget::new(model, &arguments.in_place));
+        let resources = pipeline.resources(graph);
+        let run = Run::new((resources, &taken), arguments, chunks, (target, &seen), Vec::new());
+        body(&run)?;
+        run.finish()?;
+        drop(run);
+        Ok(taken.totals.into_inner())
+    }
+}

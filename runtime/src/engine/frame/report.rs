@@ -1,0 +1,136 @@
+//! A run is reported: its timeline, or the error that came first and how far the run got.
+
+use std::panic::resume_unwind;
+use std::time::Duration;
+
+use crate::base::error::{DriverError, Error, ErrorKind, Result};
+use crate::base::plan::Plan;
+use crate::base::report::Report;
+use crate::engine::Pipeline;
+use crate::engine::call::Call;
+use crate::engine::chunks::chunking::Cut;
+use crate::engine::explain::explain;
+use crate::engine::feeds::exchange::Exchange;
+use crate::engine::feeds::failure::Failure;
+use crate::engine::frame::drain::Over;
+use crate::engine::frame::enqueue::Enqueued;
+use crate::engine::pipeline::Drained;
+use crate::engine::place::place_of;
+use crate::engine::targets::pace;
+use crate::observe::timeline::Timeline;
+use crate::observe::watch::RunWatch;
+
+impl Over<'_, '_> {
+    /// What became of the run.
+    ///
+    /// # Panics
+    /// The caller's code has panicked: the panic goes on.
+    pub(super) fn report(self, watch: &RunWatch, exchange: Option<&Exchange>) -> Result<Timeline> {
+        let Self { call, cut, course, start, mut report, outcome, drained, failure, .. } = self;
+        let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
+        let endless = call.is_endless();
+        let Call { pipeline, purpose, arguments, .. } = call;
+        let plan = pipeline.plan;
+        report.time = pipeline.device.driver().clock().saturating_sub(start);
+        report.awaited = exchange.map_or_else(Vec::new, Exchange::awaited);
+        let sinks = self.sinks.filter(|_| failure.is_none());
+        let outcome = outcome.and_then(|()| sinks.map_or(Ok(()), Err));
+        if let Some(error) = first_error(plan, outcome, drained, failure) {
+            let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
+            let start = |chunk| if endless { course.start(chunk) } else { cut.start(chunk) };
+            let complete = self.totals.complete(plan, &arguments.hosts, self.lacking, start, accepted);
+            pipeline.arena = arguments.into_arena();
+            return Err(error.with_complete(complete));
+        }
+        if endless {
+            watch.had(cut.items());
+            watch.is_cut(cut.chunks(), pipeline.depth);
+        }
+        self.totals.tell(&mut report);
+        pipeline.learn(&report);
+        let mut timed = Vec::new();
+        if let Some(profiler) = self.profiler {
+            (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
+            pipeline.paces = pace::paces(plan, &timed);
+        }
+        let timeline = pipeline.timeline(report, purpose, &timed, &arguments.hosts);
+        pipeline.arena = arguments.into_arena();
+        Ok(timeline)
+    }
+}
+
+impl Call<'_, '_> {
+    /// What is known of a run once it is enqueued.
+    pub(super) fn begin_report(&self, enqueued: &Enqueued) -> Report {
+        let enqueuing = self.pipeline.device.driver().clock().saturating_sub(enqueued.start);
+        let report = self.report(enqueued.cut, enqueued.graphs.any);
+        Report { repeated: enqueued.graphs.repeated, enqueuing, ..report }
+    }
+
+    /// What is known of a run before it is over.
+    pub(super) fn report(&self, cut: Cut, graph: bool) -> Report {
+        let Pipeline { device, plan, depth, ring, staging, .. } = &*self.pipeline;
+        let [on_device, pinned] = ring.held();
+        let is_placed = || plan.streams.iter().any(|stream| stream.placed);
+        Report {
+            pipeline: plan.pipeline,
+            device: device.name().to_owned(),
+            items: cut.items(),
+            chunks: cut.chunks(),
+            chunk: cut.largest().min(cut.items().max(1)),
+            depth: *depth,
+            graph,
+            repeated: false,
+            stream_per_slot: !graph && self.pipeline.spreads() && is_placed(),
+            bytes_to_device: 0,
+            bytes_to_host: 0,
+            bytes_staged: 0,
+            device_memory: on_device as u64,
+            pinned_memory: (pinned + staging.held()) as u64,
+            enqueuing: Duration::ZERO,
+            time: Duration::ZERO,
+            awaited: Vec::new(),
+            simulated: device.is_simulated(),
+        }
+    }
+}
+
+/// The error to report of those that enqueuing, waiting and the functions gave.
+fn first_error(
+    plan: &'static Plan,
+    enqueued: Result<()>,
+    drained: Drained,
+    failure: Option<Failure>,
+) -> Option<Error> {
+    let on_device = match drained {
+        Drained::Clean => None,
+        Drained::Failed(error) | Drained::Lost(error) => Some(error),
+    };
+    match (enqueued.err(), on_device) {
+        (None, None) => {
+            let failure = failure?;
+            let place = place_of(plan, failure.operation, Some(failure.chunk as u64));
+            Some(Error::new(failure.kind(plan)).at(place))
+        }
+        (None, Some(error)) => Some(explain(plan, error)),
+        // A later call merely noticed a failure whose origin the device can tell.
+        (Some(noticed), Some(error))
+            if matches!(noticed.kind(), ErrorKind::Driver(_)) && error.tag.is_some() =>
+        {
+            Some(explain(plan, error))
+        }
+        // A source or a sink has failed as well, at a chunk that the device had not got to.
+        (Some(noticed), Some(error)) if noticed.kind().is_of_a_stream() && comes_first(&error, &noticed) => {
+            Some(explain(plan, error))
+        }
+        // A library tells that the device failed, but not of what.
+        (Some(noticed), Some(error)) => Some(noticed.with_cause(error)),
+        (Some(noticed), None) => Some(noticed),
+    }
+}
+
+/// Whether the device has failed at a chunk before the one that something else has failed at, or at that.
+fn comes_first(error: &DriverError, other: &Error) -> bool {
+    let Some(other) = other.place().chunk else { return true };
+    error.tag.is_none_or(|(_, chunk)| chunk <= other)
+}

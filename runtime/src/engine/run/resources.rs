@@ -1,0 +1,36 @@
+//! What a run has of its pipeline.
+
+use std::cell::RefCell;
+use std::sync::Mutex;
+
+use crate::base::plan::Plan;
+use crate::device::Device;
+use crate::engine::staging::Staging;
+use crate::engine::staging::ring::Ring;
+use crate::engine::state::States;
+use crate::engine::streams::Streams;
+use crate::engine::symbols::Symbols;
+use crate::engine::totals::Totals;
+
+/// What a run uses of its pipeline.
+#[derive(Clone, Copy)]
+pub(crate) struct Resources<'r> {
+    pub(crate) device: &'r Device,
+    pub(crate) plan: &'static Plan,
+    /// The plan's.
+    pub(crate) id: u32,
+    pub(crate) depth: usize,
+    pub(crate) ring: &'r Ring,
+    pub(crate) states: &'r Mutex<States>,
+    pub(crate) streams: &'r Streams,
+    /// Whether stages whose streams a run chooses have one for each slot.
+    pub(crate) spread: bool,
+}
+
+/// What a run takes from its pipeline for its time, and what it counts meanwhile.
+#[derive(Default)]
+pub(crate) struct Taken {
+    pub(crate) staging: RefCell<Staging>,
+    pub(crate) symbols: RefCell<Symbols>,
+    pub(crate) totals: RefCell<Totals>,
+}

@@ -1,0 +1,100 @@
+//! Staging slots: who waits for them, and what is copied in and out of them meanwhile.
+
+use crate::driver::DriverResult;
+use crate::engine::arguments::{HostArgument, HostMemory};
+use crate::engine::feeds::awaited::Wait;
+use crate::engine::run::Run;
+use crate::engine::run::arrival::Waited;
+use crate::engine::staging::Staging;
+
+impl Run<'_> {
+    /// Waits until the device is done with an operation's staging slot, the one for this ring slot, and what was pending in
+    /// it has been delivered.
+    pub(crate) fn settle(&self, staging: &mut Staging, operation: usize, slot: usize) -> DriverResult<()> {
+        let mut waited = Waited::default();
+        let mut wait =
+            self.chunks.streaming.map(|streaming| Wait::new(streaming.exchange, self.resources.plan));
+        loop {
+            let version = self.chunks.streaming.map(|streaming| streaming.exchange.version());
+            if staging.note(operation, slot, self.resources.device) {
+                break;
+            }
+            let Some(pinned) = staging.slot(operation, slot).filter(|pinned| pinned.is_in_flight()) else {
+                match (&self.chunks.streaming, version) {
+                    (Some(streaming), Some(version)) => {
+                        staging.help();
+                        if let Some(wait) = &mut wait {
+                            wait.goes_on(|_, end| end.operations.contains(&operation));
+                        }
+                        self.wait_for_threads(staging, streaming.exchange, version, &mut waited)?;
+                    }
+                    _ => self.attend(staging)?,
+                }
+                continue;
+            };
+            let complete = self.target.settle(slot, pinned.done())?;
+            if complete {
+                // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has completed;
+                // or the graph with the copy was launched for the ring slot, and everything launched for that has.
+                // the drain waits for the copies however the run ends, and `reset` drops the deliveries of runs before.
+                unsafe { pinned.deliver() };
+            } else {
+                self.attend(staging)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives what has come from the device to whom it is for; whether there is nothing left to come.
+    pub(crate) fn deliver_ready(&self, staging: &mut Staging) -> DriverResult<bool> {
+        staging.deliver_due(|slot, done| self.target.is_done(slot, done))
+    }
+
+    /// The host has to wait: sees to what can be copied meanwhile.
+    pub(crate) fn attend(&self, staging: &mut Staging) -> DriverResult<()> {
+        self.stage_ahead(staging)?;
+        staging.help_or_pause();
+        Ok(())
+    }
+
+    /// Has everything copied, in and out, that can be.
+    pub(crate) fn stage_ahead(&self, staging: &mut Staging) -> DriverResult<()> {
+        if !self.target.polls() {
+            return Ok(());
+        }
+        staging.deliver_due(|_, done| done.is_complete())?;
+        self.read_meanwhile(staging)?;
+        let cut = self.chunks.cut.get();
+        for (operation, host) in &self.read_ahead {
+            let HostArgument { source, shape } = &self.arguments.hosts[*host];
+            let HostMemory::Pageable(data) = &source.memory else { continue };
+            while let Some((next, slot)) = staging.ahead(*operation)? {
+                if next >= cut.chunks() {
+                    break;
+                }
+                let (start, bytes) = shape.range(cut.at(next));
+                if slot.bytes() < bytes {
+                    break;
+                }
+                // SAFETY: the chunk's items are within the argument, which the run has borrowed and no operation before
+                // this one in the chunk delivers to; the drain waits for the copy however the run ends. The slot has
+                // room, and the device is done with it.
+                unsafe { slot.fill(next, data.add(start), bytes) };
+                staging.has_read(*operation, next + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is enqueued: has what comes from the device copied out as it comes.
+    pub(crate) fn deliver_all(&self) -> DriverResult<()> {
+        if !self.target.polls() {
+            return Ok(());
+        }
+        let mut staging = self.taken.staging.borrow_mut();
+        while !staging.deliver_due(|_, done| done.is_complete())? {
+            staging.copy_or_pause();
+        }
+        Ok(())
+    }
+}
