@@ -22,8 +22,8 @@ use crate::engine::staging::transfer::Transfer;
 use crate::engine::state::States;
 use crate::engine::streams::Streams;
 use crate::engine::symbols::Symbols;
-use crate::engine::targets::graph::kept::Graphs;
-use crate::engine::targets::pace::Pace;
+use crate::engine::targets::graph::cached::Graphs;
+use crate::engine::targets::measured::MeasuredCost;
 use crate::engine::targets::timed::Clockwork;
 use crate::engine::totals::Totals;
 
@@ -72,7 +72,7 @@ pub struct Pipeline {
     /// What times profiles.
     pub(crate) clockwork: Clockwork,
     /// What the last profile has shown of each operation. Empty without one.
-    pub(crate) paces: Vec<Option<Pace>>,
+    pub(crate) measured: Vec<Option<MeasuredCost>>,
     /// Of a profiled run's time, what may be spent on telling the time, if that was said.
     pub(crate) profile_share: Option<f64>,
     /// Who is told how far a run is.
@@ -133,7 +133,7 @@ impl Pipeline {
             symbols: Symbols::default(),
             clockwork: Clockwork::default(),
             profile_share,
-            paces: Vec::new(),
+            measured: Vec::new(),
             listener: reporting.listener(),
             called: None,
         })

@@ -102,7 +102,7 @@ impl Stream {
         let (before, stream) = (self.core.now(&self.core.state()), Arc::downgrade(&self.core));
         let mut function = Elsewhere { held: Some(Box::new(function)), queue };
         let job = Box::new(move || {
-            before.is_over();
+            before.reach();
             if let Some(function) = function.held.take() {
                 report(&stream, at, catch_unwind(AssertUnwindSafe(function)));
             }
@@ -147,7 +147,7 @@ impl Pending {
     fn hand_on(&mut self, arrived: Arrived) {
         let Some(callback) = self.callback.take() else { return };
         if arrived.is_ok() {
-            self.before.is_over();
+            self.before.reach();
         }
         let (stream, outstanding) = (self.stream.clone(), Arc::clone(&self.outstanding));
         let (at, number) = (self.at, self.number);

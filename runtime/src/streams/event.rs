@@ -112,7 +112,7 @@ impl Event {
                     .map_err(|error| self.device.registry().callers().explain(error, None))?;
                 // Else it is not known which record was waited for.
                 if self.records.load(Ordering::Acquire) == records {
-                    clock.is_over();
+                    clock.reach();
                     return Ok(());
                 }
             }
@@ -137,7 +137,7 @@ impl Event {
                 .is_complete()
                 .map_err(|error| self.device.registry().callers().explain(error, None))?;
             if done {
-                clock.is_over();
+                clock.reach();
             }
             Ok(done)
         })

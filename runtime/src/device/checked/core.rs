@@ -250,7 +250,7 @@ impl StreamCore {
         let outcome = self.wait_on_device().map_err(|error| self.explain(error, None));
         let is_over = match &outcome {
             Ok(()) => {
-                clock.is_over();
+                clock.reach();
                 true
             }
             Err(error) => {
@@ -324,7 +324,7 @@ impl StreamCore {
             error
         })?;
         if done {
-            clock.is_over();
+            clock.reach();
         }
         drop(asking);
         Ok(done)
@@ -457,7 +457,7 @@ impl Drop for StreamCore {
             let first = wait().map_err(|error| device.registry().callers().explain(error, None));
             let is_over = match &first {
                 Ok(()) => {
-                    clock.is_over();
+                    clock.reach();
                     true
                 }
                 Err(error) => {

@@ -199,7 +199,7 @@ impl Clock {
     }
 
     /// The point was reached, and nothing has failed on the way: all that comes before is over.
-    pub(crate) fn is_over(&self) {
+    pub(crate) fn reach(&self) {
         self.0.iter().for_each(|(progress, number)| progress.reached(*number));
     }
 }
@@ -252,7 +252,7 @@ mod tests {
         clock.advance(&other, 7);
         clock.join(&event);
         assert!(clock.covers(&one, 3) && !clock.covers(&one, 4) && clock.covers(&other, 7));
-        event.is_over();
+        event.reach();
         assert!(one.has_reached(3) && !one.has_reached(4) && !other.has_reached(1));
         clock.join(&event);
         assert_eq!(clock.0.len(), 1, "only what is still to come is named");

@@ -7,7 +7,7 @@ use crate::base::plan::{OperationKind, OperationPlan};
 use crate::engine::arguments::shape::Shape;
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 use crate::engine::feeds::exchange::{End, Exchange, Reached};
 use crate::engine::feeds::streamed::{ByChunk, Streaming, Work, explain_trouble};
 use crate::engine::pipeline::Pipeline;
@@ -93,7 +93,7 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// What the run knows of its sources and sinks, which are given its staging slots.
-    pub(crate) fn streaming<'r>(&mut self, exchange: &'r Arc<Exchange>, whole: Cut) -> Streaming<'r> {
+    pub(crate) fn streaming<'r>(&mut self, exchange: &'r Arc<Exchange>, whole: Chunking) -> Streaming<'r> {
         for (number, end) in exchange.ends.iter().enumerate() {
             for &operation in &end.operations {
                 self.pipeline.staging.connect(operation, exchange, number);

@@ -1,4 +1,4 @@
-//! [`Cut`]: how the items of a run are cut into chunks.
+//! [`Chunking`]: how the items of a run are cut into chunks.
 
 use crate::base::chunk::Chunk;
 
@@ -17,7 +17,7 @@ const GRAIN: usize = 256;
 
 /// How the items of a run are cut into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct Chunking {
     items: usize,
     /// Items of the largest.
     chunk: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Cut {
     found: Option<usize>,
 }
 
-impl Cut {
+impl Chunking {
     /// Chunks of `chunk` items, at least 1; the last one has what is left.
     pub(crate) fn even(items: usize, chunk: usize) -> Self {
         Self { items, chunk, steps: 0, found: None }
@@ -112,37 +112,37 @@ impl Cut {
 mod tests {
     use super::*;
 
-    fn lengths(cut: Cut) -> Vec<usize> {
-        let chunks: Vec<Chunk> = (0..cut.chunks()).map(|index| cut.at(index)).collect();
+    fn lengths(chunking: Chunking) -> Vec<usize> {
+        let chunks: Vec<Chunk> = (0..chunking.chunks()).map(|index| chunking.at(index)).collect();
         let mut next = 0;
         for (index, c) in chunks.iter().enumerate() {
-            assert_eq!((c.index, c.start), (index, next), "{cut:?}");
-            assert!((1..=cut.largest()).contains(&c.len), "{cut:?}: {c:?}");
+            assert_eq!((c.index, c.start), (index, next), "{chunking:?}");
+            assert!((1..=chunking.largest()).contains(&c.len), "{chunking:?}: {c:?}");
             next += c.len;
         }
-        assert_eq!(next, cut.items(), "{cut:?}");
-        for behind in [0, 1, 7, usize::MAX - cut.chunks()] {
-            assert_eq!(cut.at(cut.chunks() + behind).len, 0, "{cut:?}");
+        assert_eq!(next, chunking.items(), "{chunking:?}");
+        for behind in [0, 1, 7, usize::MAX - chunking.chunks()] {
+            assert_eq!(chunking.at(chunking.chunks() + behind).len, 0, "{chunking:?}");
         }
         chunks.iter().map(|c| c.len).collect()
     }
 
     #[test]
     fn even_chunks() {
-        assert_eq!(lengths(Cut::even(0, 3)), []);
-        assert_eq!(lengths(Cut::even(1, 3)), [1]);
-        assert_eq!(lengths(Cut::even(7, 3)), [3, 3, 1]);
-        assert_eq!(lengths(Cut::even(6, usize::MAX)), [6]);
+        assert_eq!(lengths(Chunking::even(0, 3)), []);
+        assert_eq!(lengths(Chunking::even(1, 3)), [1]);
+        assert_eq!(lengths(Chunking::even(7, 3)), [3, 3, 1]);
+        assert_eq!(lengths(Chunking::even(6, usize::MAX)), [6]);
     }
 
     #[test]
     fn as_few_but_equal() {
-        assert_eq!(lengths(Cut::equal(0, 3)), []);
-        assert_eq!(lengths(Cut::equal(7, 3)), [3, 3, 1]);
+        assert_eq!(lengths(Chunking::equal(0, 3)), []);
+        assert_eq!(lengths(Chunking::equal(7, 3)), [3, 3, 1]);
         let chunk = 5 * GRAIN + 1;
-        assert_eq!(lengths(Cut::equal(2 * chunk, chunk)), [chunk, chunk]);
-        assert_eq!(lengths(Cut::equal(2 * chunk + 1, chunk)), [4 * GRAIN, 4 * GRAIN, 2 * GRAIN + 3]);
-        assert_eq!(lengths(Cut::equal(8 * GRAIN - 7, chunk)), [4 * GRAIN, 4 * GRAIN - 7]);
+        assert_eq!(lengths(Chunking::equal(2 * chunk, chunk)), [chunk, chunk]);
+        assert_eq!(lengths(Chunking::equal(2 * chunk + 1, chunk)), [4 * GRAIN, 4 * GRAIN, 2 * GRAIN + 3]);
+        assert_eq!(lengths(Chunking::equal(8 * GRAIN - 7, chunk)), [4 * GRAIN, 4 * GRAIN - 7]);
     }
 
     /// Items of no bytes may be any number.
@@ -151,22 +151,24 @@ mod tests {
         for (items, chunk) in
             [(usize::MAX, usize::MAX), (usize::MAX, usize::MAX - 1), (usize::MAX - 9, usize::MAX / 2)]
         {
-            for cut in [Cut::equal(items, chunk), Cut::ramped(items, chunk), Cut::even(items, chunk)] {
-                lengths(cut);
+            for chunking in
+                [Chunking::equal(items, chunk), Chunking::ramped(items, chunk), Chunking::even(items, chunk)]
+            {
+                lengths(chunking);
             }
         }
-        assert_eq!(lengths(Cut::equal(1, usize::MAX)), [1]);
-        assert_eq!(lengths(Cut::equal(1, 1)), [1]);
+        assert_eq!(lengths(Chunking::equal(1, usize::MAX)), [1]);
+        assert_eq!(lengths(Chunking::equal(1, 1)), [1]);
     }
 
     #[test]
     fn a_ramp_at_each_end() {
         let one = GRAIN;
         let whole = one << STEPS;
-        let cut = Cut::ramped(17 * whole + 10, whole + 3);
+        let chunking = Chunking::ramped(17 * whole + 10, whole + 3);
         let (up, down) = ([1, 2, 4].map(|n| n * one), [4, 2, 1].map(|n| n * one));
         let between = [vec![whole; 15], vec![2 * one + 10]].concat();
-        assert_eq!(lengths(cut), [&up[..], &between, &down].concat());
+        assert_eq!(lengths(chunking), [&up[..], &between, &down].concat());
     }
 
     #[test]
@@ -174,12 +176,12 @@ mod tests {
         let whole = GRAIN << STEPS;
         // Of the least items that are worth it, and of one less.
         let least = ENOUGH * whole;
-        assert_eq!(lengths(Cut::ramped(least, whole))[..4], [1, 2, 4, 8].map(|n| n * GRAIN));
-        assert_eq!(lengths(Cut::ramped(least - 1, whole))[0], whole);
+        assert_eq!(lengths(Chunking::ramped(least, whole))[..4], [1, 2, 4, 8].map(|n| n * GRAIN));
+        assert_eq!(lengths(Chunking::ramped(least - 1, whole))[0], whole);
         // The smallest chunk has whole blocks too.
         for more in [GRAIN, whole - GRAIN] {
-            let cut = Cut::ramped(2 * least, whole + more);
-            assert_eq!((cut.largest(), lengths(cut)[0]), (whole, GRAIN), "{more} items more");
+            let chunking = Chunking::ramped(2 * least, whole + more);
+            assert_eq!((chunking.largest(), lengths(chunking)[0]), (whole, GRAIN), "{more} items more");
         }
     }
 
@@ -189,9 +191,9 @@ mod tests {
         for chunk in [1, GRAIN, whole - 1, whole, whole + 1, 3 * whole + 7] {
             for items in (0..100).map(|n| n * whole / 4 + n).chain([0, 1, 2, 1 << 30]) {
                 if items / chunk < 100_000 {
-                    lengths(Cut::ramped(items, chunk));
-                    lengths(Cut::even(items, chunk));
-                    lengths(Cut::equal(items, chunk));
+                    lengths(Chunking::ramped(items, chunk));
+                    lengths(Chunking::even(items, chunk));
+                    lengths(Chunking::equal(items, chunk));
                 }
             }
         }

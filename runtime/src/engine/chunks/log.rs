@@ -1,13 +1,13 @@
-//! [`Course`]: the chunks of a run that finds out how many it has, as they come.
+//! [`ChunkLog`]: the chunks of a run that finds out how many it has, as they come.
 
 use std::collections::VecDeque;
 
 use crate::base::chunk::Chunk;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 
 /// How far a run got that ends where its sources do. Of its chunks it remembers the last ones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Course {
+pub(crate) struct ChunkLog {
     /// Items of the largest.
     largest: usize,
     chunks: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Course {
     remembered: usize,
 }
 
-impl Course {
+impl ChunkLog {
     /// Chunks have at most `largest` items. Which they are is asked at most `behind` chunks later.
     pub(crate) fn new(largest: usize, behind: usize) -> Self {
         Self { largest, remembered: behind.saturating_add(1), ..Self::default() }
@@ -57,8 +57,8 @@ impl Course {
     }
 
     /// All of it.
-    pub(crate) fn cut(&self) -> Cut {
-        Cut::found(self.items, self.largest, self.chunks)
+    pub(crate) fn chunking(&self) -> Chunking {
+        Chunking::found(self.items, self.largest, self.chunks)
     }
 }
 
@@ -68,21 +68,21 @@ mod tests {
 
     #[test]
     fn chunks_of_any_length() {
-        let mut course = Course::new(10, 2);
-        assert_eq!((course.cut().chunks(), course.start(0), course.at(0).len), (0, 0, 0));
+        let mut log = ChunkLog::new(10, 2);
+        assert_eq!((log.chunking().chunks(), log.start(0), log.at(0).len), (0, 0, 0));
         let lengths = [10, 3, 10, 1, 1, 10, 7];
         for (index, len) in lengths.into_iter().enumerate() {
             let start = lengths[..index].iter().sum();
-            assert_eq!(course.next(), Chunk { index, start, len: 10 });
-            assert_eq!(course.push(len), Chunk { index, start, len });
-            assert_eq!(course.at(index), Chunk { index, start, len });
-            assert_eq!(course.at(index + 1).len, 0);
+            assert_eq!(log.next(), Chunk { index, start, len: 10 });
+            assert_eq!(log.push(len), Chunk { index, start, len });
+            assert_eq!(log.at(index), Chunk { index, start, len });
+            assert_eq!(log.at(index + 1).len, 0);
             for known in index.saturating_sub(2)..=index + 1 {
-                assert_eq!(course.start(known), lengths[..known].iter().sum::<usize>());
+                assert_eq!(log.start(known), lengths[..known].iter().sum::<usize>());
             }
-            assert_eq!((course.cut().items(), course.cut().chunks()), (start + len, index + 1));
-            assert!(course.starts.len() <= 3);
+            assert_eq!((log.chunking().items(), log.chunking().chunks()), (start + len, index + 1));
+            assert!(log.starts.len() <= 3);
         }
-        assert_eq!((course.start(0), course.at(3).len), (0, 0));
+        assert_eq!((log.start(0), log.at(3).len), (0, 0));
     }
 }

@@ -5,7 +5,7 @@ use std::thread::{Builder, Scope};
 
 use crate::base::error::{Error, ErrorKind, Place, Result};
 use crate::base::plan::Plan;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 use crate::engine::feeds::exchange::{End, Exchange, kind_of};
 use crate::engine::place::place_of;
 use crate::exchange::Trouble;
@@ -16,7 +16,7 @@ use crate::exchange::{AnySink, AnySource};
 pub(crate) struct Streaming<'r> {
     pub(crate) exchange: &'r Arc<Exchange>,
     /// The items of the run as far as they are known: all of them, or more than there are.
-    pub(crate) whole: Cut,
+    pub(crate) whole: Chunking,
     /// Whether the run ends where its sources do.
     pub(crate) endless: bool,
     /// The result by chunk that is shortest, of a run that finds out how many it has.

@@ -6,8 +6,8 @@ use crate::base::error::{Error, Result};
 use crate::base::report::Report;
 use crate::engine::arguments::written::Written;
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
-use crate::engine::chunks::log::Course;
+use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::feeds::failure::Failure;
 use crate::engine::frame::enqueue::Enqueued;
@@ -19,8 +19,8 @@ use crate::engine::totals::Totals;
 /// A run that is over, as its parts have told.
 pub(super) struct Over<'p, 'a> {
     pub(super) call: Call<'p, 'a>,
-    pub(super) cut: Cut,
-    pub(super) course: Course,
+    pub(super) chunking: Chunking,
+    pub(super) log: ChunkLog,
     pub(super) start: Duration,
     pub(super) report: Report,
     /// What became of enqueuing it.
@@ -42,7 +42,7 @@ impl<'p, 'a> Call<'p, 'a> {
     pub(super) fn drain(self, enqueued: Enqueued, exchange: Option<&Exchange>) -> Over<'p, 'a> {
         // While the device is at work.
         let report = self.begin_report(&enqueued);
-        let Enqueued { must_drain, cut, course, start, outcome, totals, functions, graphs, profiler } =
+        let Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler } =
             enqueued;
         let drained = self.pipeline.drain(graphs.only);
         self.pipeline.collect(&drained);
@@ -55,8 +55,8 @@ impl<'p, 'a> Call<'p, 'a> {
         let sinks = None;
         let mut over = Over {
             call: self,
-            cut,
-            course,
+            chunking,
+            log,
             start,
             report,
             outcome,
@@ -81,8 +81,8 @@ impl<'p, 'a> Call<'p, 'a> {
 impl Over<'_, '_> {
     /// Hands on what has arrived: to the next run, to sinks, and to the caller what is carried.
     fn keep_results(&mut self, may_repeat: bool, exchange: Option<&Exchange>) {
-        let Self { call: Call { pipeline, arguments, .. }, cut, totals, outcome, drained, .. } = self;
-        let cut = *cut;
+        let Self { call: Call { pipeline, arguments, .. }, chunking, totals, outcome, drained, .. } = self;
+        let chunking = *chunking;
         let is_enqueued = matches!(outcome, Ok(Ok(())));
         if !matches!(drained, Drained::Clean) {
             totals.note_arrivals(|operation| pipeline.staging.arrived(operation));
@@ -90,7 +90,7 @@ impl Over<'_, '_> {
             return;
         }
         if let (true, true, Some(graphs)) = (may_repeat, is_enqueued, &mut pipeline.graphs) {
-            graphs.has_done(&RunKey { arguments, cut }, totals);
+            graphs.has_done(&RunKey { arguments, chunking }, totals);
         }
         totals.all_arrived();
         self.sinks = exchange.and_then(|exchange| pipeline.finish_sinks(exchange));
@@ -98,7 +98,7 @@ impl Over<'_, '_> {
         if is_enqueued && self.failure.is_none() && self.sinks.is_none() {
             *drained = pipeline.give_back(&arguments.shared, totals);
             if let Drained::Clean = drained {
-                Written { plan: pipeline.plan, chunks: cut.chunks() }.note(arguments);
+                Written { plan: pipeline.plan, chunks: chunking.chunks() }.note(arguments);
             }
         }
     }

@@ -11,8 +11,8 @@ use crate::device::Device;
 use crate::engine::Pipeline;
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
-use crate::engine::chunks::log::Course;
+use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::log::ChunkLog;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::purpose::Purpose;
@@ -20,7 +20,7 @@ use crate::engine::run::Run;
 use crate::engine::run::chunks::Chunks;
 use crate::engine::run::functions::Functions;
 use crate::engine::run::resources::{Resources, Taken};
-use crate::engine::targets::graph::kept::Graphs;
+use crate::engine::targets::graph::cached::Graphs;
 use crate::engine::targets::graph::recorder::Cover;
 use crate::engine::targets::graph::repeat::RunKey;
 use crate::engine::targets::timed::{Profiler, Sampling};
@@ -32,9 +32,9 @@ use crate::observe::watch::RunWatch;
 pub(super) struct Enqueued {
     pub(super) must_drain: MustDrain,
     /// How it was cut, which a run that ends where its sources do has learned.
-    pub(super) cut: Cut,
+    pub(super) chunking: Chunking,
     /// How far such a run got with which chunk.
-    pub(super) course: Course,
+    pub(super) log: ChunkLog,
     /// When that began.
     pub(super) start: Duration,
     pub(super) outcome: std::thread::Result<Result<()>>,
@@ -90,12 +90,12 @@ impl Mode {
 
 impl Call<'_, '_> {
     /// Launches the graphs of the run before, if this one is like that.
-    pub(super) fn repeat(&mut self, cut: Cut) -> Option<Enqueued> {
+    pub(super) fn repeat(&mut self, chunking: Chunking) -> Option<Enqueued> {
         if !self.arguments.repeats || !self.arguments.shared.is_empty() || self.purpose != Purpose::Run {
             return None;
         }
         let Call { pipeline, arguments, .. } = self;
-        let key = RunKey { arguments, cut };
+        let key = RunKey { arguments, chunking };
         let start = pipeline.device.driver().clock();
         // SAFETY: the run holds the ring and its arguments until it has drained, and poisons them if it cannot.
         let (launched, totals) =
@@ -103,8 +103,8 @@ impl Call<'_, '_> {
         Some(Enqueued {
             // Before anything else, since the device is at work.
             must_drain: MustDrain,
-            cut,
-            course: Course::default(),
+            chunking,
+            log: ChunkLog::default(),
             start,
             outcome: Ok(launched.map_err(|error| explain(pipeline.plan, error))),
             totals,
@@ -118,19 +118,19 @@ impl Call<'_, '_> {
     /// Lets `body` enqueue every chunk. `stages`: whether anything goes through the staging memory.
     pub(super) fn enqueue(
         &mut self,
-        cut: Cut,
+        chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         seen: &RunWatch,
         exchange: Option<&Arc<Exchange>>,
     ) -> Result<Enqueued> {
-        let (mode, start) = self.mode(cut, stages)?;
+        let (mode, start) = self.mode(chunking, stages)?;
         let mut graphs = self.launches(&mode);
-        let streaming = exchange.map(|exchange| self.streaming(exchange, cut));
+        let streaming = exchange.map(|exchange| self.streaming(exchange, chunking));
         let taken = self.pipeline.lend();
         let Call { pipeline, arguments, .. } = &*self;
         let ahead = if stages { read_ahead(pipeline.plan, &arguments.hosts) } else { Vec::new() };
-        let chunks = Chunks::new(cut, pipeline.depth, streaming, arguments.items.unwrap_or_default());
+        let chunks = Chunks::new(chunking, pipeline.depth, streaming, arguments.items.unwrap_or_default());
         let target = mode.target(&pipeline.device, pipeline.depth, &taken);
         let resources = pipeline.resources(graphs.any);
         let run = Run::new((resources, &taken), arguments, chunks, (target, seen), ahead);
@@ -142,7 +142,7 @@ impl Call<'_, '_> {
         // Until the device is waited for nothing may unwind past this.
         let must_drain = MustDrain;
         graphs.may_repeat &= !run.order.has_asked();
-        let (functions, course, target) = run.into_parts();
+        let (functions, log, target) = run.into_parts();
         let (kept, profiler) = match target {
             Target::Graph(target) => (Some(target.into_graphs()), None),
             Target::Timed(target) => (None, Some(target.profiler)),
@@ -151,18 +151,18 @@ impl Call<'_, '_> {
         let totals = self.pipeline.take_back(taken, kept);
         // Variables are given their values before a launch.
         graphs.may_repeat &= !self.pipeline.symbols.is_any();
-        let cut = if self.is_endless() { course.cut() } else { cut };
-        Ok(Enqueued { must_drain, cut, course, start, outcome, totals, functions, graphs, profiler })
+        let chunking = if self.is_endless() { log.chunking() } else { chunking };
+        Ok(Enqueued { must_drain, chunking, log, start, outcome, totals, functions, graphs, profiler })
     }
 
     /// In which mode the run is, with what that takes; and when the run begins.
-    fn mode(&mut self, cut: Cut, stages: bool) -> Result<(Mode, Duration)> {
-        let slots = self.pipeline.depth.min(cut.chunks());
+    fn mode(&mut self, chunking: Chunking, stages: bool) -> Result<(Mode, Duration)> {
+        let slots = self.pipeline.depth.min(chunking.chunks());
         let plan = self.pipeline.plan;
         let explained = |error| explain(plan, error);
         if self.purpose == Purpose::Profile {
-            let sampling = self.pipeline.sampling(&self.arguments.hosts, stages, (slots, cut.largest()));
-            self.prepare_profile(&sampling, cut, slots)?;
+            let sampling = self.pipeline.sampling(&self.arguments.hosts, stages, (slots, chunking.largest()));
+            self.prepare_profile(&sampling, chunking, slots)?;
             let start = self.pipeline.device.driver().clock();
             let profiler = self.pipeline.profiler(start, sampling).map_err(explained)?;
             return Ok((Mode::Timed(profiler), start));
@@ -181,11 +181,11 @@ impl Call<'_, '_> {
     }
 
     /// Makes the events and observers that a profile needs, before the run begins.
-    fn prepare_profile(&mut self, sampling: &Sampling, cut: Cut, slots: usize) -> Result<()> {
+    fn prepare_profile(&mut self, sampling: &Sampling, chunking: Chunking, slots: usize) -> Result<()> {
         let plan = self.pipeline.plan;
         let each = plan.operations.len() + plan.events.len();
         // Of a run that ends where its sources do those of the first chunks; the others are made as they come.
-        let chunks = if self.is_endless() { slots } else { sampling.most(cut.chunks()) };
+        let chunks = if self.is_endless() { slots } else { sampling.most(chunking.chunks()) };
         let events = chunks.saturating_mul(each);
         let observers = self.pipeline.observed().count;
         let Pipeline { device, clockwork, .. } = &mut *self.pipeline;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::{Closes, Exchange};
 use crate::engine::feeds::streamed;
@@ -52,14 +52,14 @@ impl Call<'_, '_> {
         watch: &RunWatch,
     ) -> Result<Timeline> {
         self.admit()?;
-        let mut cut = self.choose(declared)?;
+        let mut chunking = self.choose(declared)?;
         let basis = self.basis(declared);
         watch.begin();
-        let mut timeline = match self.repeat(cut) {
+        let mut timeline = match self.repeat(chunking) {
             Some(enqueued) => self.drain(enqueued, None).report(watch, None)?,
             None => {
-                let stages = self.make_room(declared, &mut cut)?;
-                self.enqueue_anew(cut, stages, body, watch)?
+                let stages = self.make_room(declared, &mut chunking)?;
+                self.enqueue_anew(chunking, stages, body, watch)?
             }
         };
         timeline.basis = Basis { by_bytes: timeline.basis.by_bytes, ..basis };
@@ -99,26 +99,26 @@ impl Call<'_, '_> {
     /// Everything that is not launched again is enqueued. `stages`: whether anything goes through the staging memory.
     fn enqueue_anew(
         mut self,
-        cut: Cut,
+        chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
     ) -> Result<Timeline> {
         if self.purpose == Purpose::Predict {
-            return self.predict(cut, stages, body);
+            return self.predict(chunking, stages, body);
         }
         if self.arguments.has_feeds {
-            return self.with_threads(cut, stages, body, watch);
+            return self.with_threads(chunking, stages, body, watch);
         }
-        watch.is_cut(cut.chunks(), self.pipeline.depth);
-        let enqueued = self.enqueue(cut, stages, body, watch, None)?;
+        watch.is_cut(chunking.chunks(), self.pipeline.depth);
+        let enqueued = self.enqueue(chunking, stages, body, watch, None)?;
         self.drain(enqueued, None).report(watch, None)
     }
 
     /// Likewise with sources and sinks, whose threads have ended when this returns or unwinds.
     fn with_threads(
         mut self,
-        cut: Cut,
+        chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
         watch: &RunWatch,
@@ -129,9 +129,9 @@ impl Call<'_, '_> {
             let closes = Closes(&exchange);
             streamed::start(scope, &exchange, threads).map_err(|error| error.at(self.pipeline.place()))?;
             if !self.is_endless() {
-                watch.is_cut(cut.chunks(), self.pipeline.depth);
+                watch.is_cut(chunking.chunks(), self.pipeline.depth);
             }
-            let enqueued = self.enqueue(cut, stages, body, watch, Some(&exchange));
+            let enqueued = self.enqueue(chunking, stages, body, watch, Some(&exchange));
             let outcome = enqueued
                 .and_then(|enqueued| self.drain(enqueued, Some(&exchange)).report(watch, Some(&exchange)));
             drop(closes);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::base::error::Result;
 use crate::device::memory::Direction;
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 use crate::engine::purpose::Purpose;
 use crate::engine::run::Run;
 use crate::engine::run::chunks::Chunks;
@@ -21,11 +21,11 @@ impl Call<'_, '_> {
     /// Works out what a run would take.
     pub(super) fn predict(
         self,
-        cut: Cut,
+        chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
     ) -> Result<Timeline> {
-        let outcome = self.work_out(cut, stages, body);
+        let outcome = self.work_out(chunking, stages, body);
         let Call { pipeline, arguments, .. } = self;
         pipeline.arena = arguments.into_arena();
         outcome
@@ -33,12 +33,12 @@ impl Call<'_, '_> {
 
     fn work_out(
         &self,
-        cut: Cut,
+        chunking: Chunking,
         stages: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
     ) -> Result<Timeline> {
         let pipeline = &*self.pipeline;
-        let slots = pipeline.depth.min(cut.chunks());
+        let slots = pipeline.depth.min(chunking.chunks());
         let graph = pipeline.graphs.is_some() && slots > 0 && !pipeline.device.driver().is_synchronous();
         let cover = graph.then(|| Cover::new(pipeline.plan, stages));
         let (mut model, mut totals) = (self.model(slots, cover), Totals::default());
@@ -46,9 +46,9 @@ impl Call<'_, '_> {
             shared.work_out(&mut model, &mut totals, Direction::In);
         }
         let model = RefCell::new(model);
-        totals.add(&self.enqueue_into(&model, cut, graph, body)?);
+        totals.add(&self.enqueue_into(&model, chunking, graph, body)?);
         let mut model = model.into_inner();
-        let mut report = self.report(cut, graph);
+        let mut report = self.report(chunking, graph);
         report.enqueuing = nanos(model.clock());
         model.drain();
         for shared in &self.arguments.shared {
@@ -68,19 +68,19 @@ impl Call<'_, '_> {
     fn model(&self, slots: usize, cover: Option<Cover>) -> Model {
         let pipeline = &*self.pipeline;
         watch::calibrated(&pipeline.device);
-        Model::new(&pipeline.device, pipeline.plan, &pipeline.streams, slots, cover, &pipeline.paces)
+        Model::new(&pipeline.device, pipeline.plan, &pipeline.streams, slots, cover, &pipeline.measured)
     }
 
     /// Lets `body` enqueue every chunk into a model; says what would be moved.
     fn enqueue_into(
         &self,
         model: &RefCell<Model>,
-        cut: Cut,
+        chunking: Chunking,
         graph: bool,
         body: impl FnOnce(&Run<'_>) -> Result<()>,
     ) -> Result<Totals> {
         let Call { pipeline, arguments, .. } = self;
-        let chunks = Chunks::new(cut, pipeline.depth, None, arguments.items.unwrap_or_default());
+        let chunks = Chunks::new(chunking, pipeline.depth, None, arguments.items.unwrap_or_default());
         // Nothing is staged and no variable is written.
         let (taken, seen) = (Taken::default(), RunWatch::default());
         let target = Target::Model(ModelTarget::new(model, &arguments.in_place));

@@ -8,7 +8,7 @@ use crate::base::plan::Plan;
 use crate::base::report::Report;
 use crate::engine::Pipeline;
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 use crate::engine::explain::explain;
 use crate::engine::feeds::exchange::Exchange;
 use crate::engine::feeds::failure::Failure;
@@ -16,7 +16,7 @@ use crate::engine::frame::drain::Over;
 use crate::engine::frame::enqueue::Enqueued;
 use crate::engine::pipeline::Drained;
 use crate::engine::place::place_of;
-use crate::engine::targets::pace;
+use crate::engine::targets::measured;
 use crate::observe::timeline::Timeline;
 use crate::observe::watch::RunWatch;
 
@@ -26,7 +26,7 @@ impl Over<'_, '_> {
     /// # Panics
     /// The caller's code has panicked: the panic goes on.
     pub(super) fn report(self, watch: &RunWatch, exchange: Option<&Exchange>) -> Result<Timeline> {
-        let Self { call, cut, course, start, mut report, outcome, drained, failure, .. } = self;
+        let Self { call, chunking, log, start, mut report, outcome, drained, failure, .. } = self;
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         let endless = call.is_endless();
         let Call { pipeline, purpose, arguments, .. } = call;
@@ -37,21 +37,21 @@ impl Over<'_, '_> {
         let outcome = outcome.and_then(|()| sinks.map_or(Ok(()), Err));
         if let Some(error) = first_error(plan, outcome, drained, failure) {
             let accepted = |host| exchange.and_then(|exchange| exchange.accepted(host));
-            let start = |chunk| if endless { course.start(chunk) } else { cut.start(chunk) };
+            let start = |chunk| if endless { log.start(chunk) } else { chunking.start(chunk) };
             let complete = self.totals.complete(plan, &arguments.hosts, self.lacking, start, accepted);
             pipeline.arena = arguments.into_arena();
             return Err(error.with_complete(complete));
         }
         if endless {
-            watch.had(cut.items());
-            watch.is_cut(cut.chunks(), pipeline.depth);
+            watch.had(chunking.items());
+            watch.is_cut(chunking.chunks(), pipeline.depth);
         }
         self.totals.tell(&mut report);
         pipeline.learn(&report);
         let mut timed = Vec::new();
         if let Some(profiler) = self.profiler {
             (timed, pipeline.clockwork) = profiler.finish().map_err(|error| explain(plan, error))?;
-            pipeline.paces = pace::paces(plan, &timed);
+            pipeline.measured = measured::costs(plan, &timed);
         }
         let timeline = pipeline.timeline(report, purpose, &timed, &arguments.hosts);
         pipeline.arena = arguments.into_arena();
@@ -63,21 +63,21 @@ impl Call<'_, '_> {
     /// What is known of a run once it is enqueued.
     pub(super) fn begin_report(&self, enqueued: &Enqueued) -> Report {
         let enqueuing = self.pipeline.device.driver().clock().saturating_sub(enqueued.start);
-        let report = self.report(enqueued.cut, enqueued.graphs.any);
+        let report = self.report(enqueued.chunking, enqueued.graphs.any);
         Report { repeated: enqueued.graphs.repeated, enqueuing, ..report }
     }
 
     /// What is known of a run before it is over.
-    pub(super) fn report(&self, cut: Cut, graph: bool) -> Report {
+    pub(super) fn report(&self, chunking: Chunking, graph: bool) -> Report {
         let Pipeline { device, plan, depth, ring, staging, .. } = &*self.pipeline;
         let [on_device, pinned] = ring.held();
         let is_placed = || plan.streams.iter().any(|stream| stream.placed);
         Report {
             pipeline: plan.pipeline,
             device: device.name().to_owned(),
-            items: cut.items(),
-            chunks: cut.chunks(),
-            chunk: cut.largest().min(cut.items().max(1)),
+            items: chunking.items(),
+            chunks: chunking.chunks(),
+            chunk: chunking.largest().min(chunking.items().max(1)),
             depth: *depth,
             graph,
             repeated: false,

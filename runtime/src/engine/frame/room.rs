@@ -5,7 +5,7 @@ use crate::base::plan::{OperationKind, OperationPlan};
 use crate::engine::arguments::shape::{BufferPlace, BufferShape};
 use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
-use crate::engine::chunks::chunking::Cut;
+use crate::engine::chunks::chunking::Chunking;
 use crate::engine::chunks::costs::{self, AUTO_SLOT_BYTES, Costs};
 use crate::engine::explain::explain;
 use crate::engine::place::place_of;
@@ -25,22 +25,22 @@ const NOT_WORTH_ASKING: usize = 256 << 10;
 
 impl Call<'_, '_> {
     /// How the run's items are cut into chunks, and how many slots there are for them, where that is the runtime's to choose.
-    pub(crate) fn choose(&mut self, declared: ChunkSize) -> Result<Cut> {
-        let Some(depth) = self.pipeline.auto_depth else { return self.cut(declared) };
+    pub(crate) fn choose(&mut self, declared: ChunkSize) -> Result<Chunking> {
+        let Some(depth) = self.pipeline.auto_depth else { return self.chunking(declared) };
         self.set_depth(depth, declared)?;
-        let cut = self.cut(declared)?;
+        let chunking = self.chunking(declared)?;
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
         let mut staged =
             self.arguments.hosts.iter().zip(plan.hosts).filter(|(host, _)| is_pageable(host)).peekable();
         // Else nothing is copied while the device is at work: it gets on only while the host waits for it.
         if staged.peek().is_some() && device.driver().polls() {
-            let slot_bytes = cut.largest().saturating_mul(self.largest_item());
+            let slot_bytes = chunking.largest().saturating_mul(self.largest_item());
             let most = costs::staged_depth(plan, *depth, slot_bytes, staged.any(|(_, host)| host.reads));
-            let fits = |slots: &usize| self.check_budget(cut.largest(), *slots, true).is_ok();
-            let slots = (*depth..=most.min(cut.chunks())).rev().find(fits);
+            let fits = |slots: &usize| self.check_budget(chunking.largest(), *slots, true).is_ok();
+            let slots = (*depth..=most.min(chunking.chunks())).rev().find(fits);
             self.widen(slots.unwrap_or(*depth))?;
         }
-        Ok(cut)
+        Ok(chunking)
     }
 
     /// Takes this depth, or less if the ring would not keep to its budget.
@@ -71,17 +71,17 @@ impl Call<'_, '_> {
     }
 
     /// How the run's items are cut into chunks.
-    pub(crate) fn cut(&self, declared: ChunkSize) -> Result<Cut> {
+    pub(crate) fn chunking(&self, declared: ChunkSize) -> Result<Chunking> {
         let items = self.extent();
         let chunk = self.chunk(declared)?.min(items.max(1));
         if !self.is_auto(declared) {
-            return Ok(Cut::even(items, chunk));
+            return Ok(Chunking::even(items, chunk));
         }
         let staged = self.arguments.hosts.iter().any(is_pageable);
         let item = self.largest_item();
         let total = items.saturating_mul(item);
         if total <= NOT_WORTH_ASKING {
-            return Ok(Cut::even(items, chunk));
+            return Ok(Chunking::even(items, chunk));
         }
         let Pipeline { device, plan, depth, .. } = &*self.pipeline;
         let costs = Costs::new(
@@ -98,12 +98,12 @@ impl Call<'_, '_> {
         // Where there is something for each chunk, the caller has to know how many there are; and what is staged has the
         // CPU's copies at both ends, which small chunks delay.
         if self.is_endless() {
-            return Ok(Cut::even(items, chunk));
+            return Ok(Chunking::even(items, chunk));
         }
         Ok(if self.arguments.any_per_chunk || staged {
-            Cut::equal(items, chunk)
+            Chunking::equal(items, chunk)
         } else {
-            Cut::ramped(items, chunk)
+            Chunking::ramped(items, chunk)
         })
     }
 
@@ -186,15 +186,15 @@ impl Call<'_, '_> {
 
     /// Prepares the run's memory. If the chunk is `auto` and there is no room, cuts the run into smaller ones. Says whether
     /// anything is staged.
-    pub(crate) fn make_room(&mut self, declared: ChunkSize, cut: &mut Cut) -> Result<bool> {
+    pub(crate) fn make_room(&mut self, declared: ChunkSize, chunking: &mut Chunking) -> Result<bool> {
         self.check_copies()?;
         // How many chunks there are without end, the run finds out.
         if !self.is_endless() {
-            self.check_per_chunk(cut.chunks())?;
+            self.check_per_chunk(chunking.chunks())?;
         }
         let (before, mut is_empty) = (self.pipeline.slot_limit, false);
         loop {
-            let error = match self.reserve_run(*cut) {
+            let error = match self.reserve_run(*chunking) {
                 Ok(stages) => return Ok(stages),
                 Err(error) => error,
             };
@@ -203,9 +203,9 @@ impl Call<'_, '_> {
                 ErrorKind::OutOfDeviceMemory { .. } | ErrorKind::OutOfPinnedMemory { .. }
             );
             // What is large enough is kept: it may be larger than this run needs, so the first to go.
-            let next = if is_empty { self.smaller(declared, *cut) } else { Some(*cut) };
+            let next = if is_empty { self.smaller(declared, *chunking) } else { Some(*chunking) };
             match next.filter(|_| is_full && self.is_auto(declared)) {
-                Some(next) => *cut = next,
+                Some(next) => *chunking = next,
                 None => {
                     // The next run may find more.
                     self.pipeline.slot_limit = before;
@@ -219,12 +219,12 @@ impl Call<'_, '_> {
     }
 
     /// Half as large chunks, if the run may have them.
-    fn smaller(&mut self, declared: ChunkSize, cut: Cut) -> Option<Cut> {
-        if cut.largest() <= 1 {
+    fn smaller(&mut self, declared: ChunkSize, chunking: Chunking) -> Option<Chunking> {
+        if chunking.largest() <= 1 {
             return None;
         }
-        self.pipeline.slot_limit = (cut.largest() / 2).saturating_mul(self.largest_item());
-        let smaller = self.cut(declared).ok()?;
+        self.pipeline.slot_limit = (chunking.largest() / 2).saturating_mul(self.largest_item());
+        let smaller = self.chunking(declared).ok()?;
         if !self.is_endless() {
             self.check_per_chunk(smaller.chunks()).ok()?;
         }
@@ -232,9 +232,9 @@ impl Call<'_, '_> {
     }
 
     /// The ring, and the staging memory if there is anything to stage.
-    fn reserve_run(&mut self, cut: Cut) -> Result<bool> {
-        let chunk = cut.largest();
-        let slots = self.pipeline.depth.min(cut.chunks());
+    fn reserve_run(&mut self, chunking: Chunking) -> Result<bool> {
+        let chunk = chunking.largest();
+        let slots = self.pipeline.depth.min(chunking.chunks());
         // Without a chunk there is nothing to carry on: what is carried stays, or becomes what it starts from.
         self.reserve_ring(chunk, slots, true)?;
         let Call { pipeline, arguments, .. } = &mut *self;

@@ -64,8 +64,8 @@ pub(crate) fn cancelled(plan: &'static Plan, chunk: Option<u64>) -> Error {
 impl Run<'_> {
     /// The chunks, in order. One that sources fill is waited for.
     pub fn chunks(&self) -> impl Iterator<Item = Chunk> + '_ {
-        let (cut, mut index) = (self.chunks.cut.get(), 0);
-        let chunks = cut.chunks();
+        let (chunking, mut index) = (self.chunks.chunking.get(), 0);
+        let chunks = chunking.chunks();
         std::iter::from_fn(move || {
             let left = match &self.chunks.streaming {
                 Some(streaming) => !self.chunks.ended.get() && (streaming.endless || index < chunks),
@@ -76,7 +76,7 @@ impl Run<'_> {
                 return None;
             }
             let chunk = match &self.chunks.streaming {
-                None if index < chunks => cut.at(index),
+                None if index < chunks => chunking.at(index),
                 None => return None,
                 Some(streaming) => self.next_chunk(streaming, index)?,
             };
@@ -131,7 +131,7 @@ impl Run<'_> {
         }
         // As far as it is known: operations of later chunks are refused.
         let chunk = self.chunks.log.borrow_mut().push(len);
-        self.chunks.cut.set(self.chunks.log.borrow().cut());
+        self.chunks.chunking.set(self.chunks.log.borrow().chunking());
         Ok(Some(chunk))
     }
 

@@ -3,17 +3,17 @@
 use std::cell::{Cell, RefCell};
 
 use crate::base::chunk::Chunk;
-use crate::engine::chunks::chunking::Cut;
-use crate::engine::chunks::log::Course;
+use crate::engine::chunks::chunking::Chunking;
+use crate::engine::chunks::log::ChunkLog;
 use crate::engine::feeds::streamed::Streaming;
 use crate::job::Cancels;
 
 /// The chunks of a run.
 pub(crate) struct Chunks<'r> {
     /// As far as it is known: a run that ends where its sources do learns it chunk by chunk.
-    pub(crate) cut: Cell<Cut>,
+    pub(crate) chunking: Cell<Chunking>,
     /// Of such a run.
-    pub(crate) log: RefCell<Course>,
+    pub(crate) log: RefCell<ChunkLog>,
     /// If there are sources or sinks.
     pub(crate) streaming: Option<Streaming<'r>>,
     /// The items that sources must have, and the argument that says so.
@@ -37,18 +37,19 @@ pub(crate) struct Current {
 }
 
 impl<'r> Chunks<'r> {
-    /// `cut`: all there can be, of a run that ends where its sources do.
+    /// `chunking`: all there can be, of a run that ends where its sources do.
     pub(crate) fn new(
-        cut: Cut,
+        chunking: Chunking,
         depth: usize,
         streaming: Option<Streaming<'r>>,
         wanted: (usize, &'static str),
     ) -> Self {
         // Nobody asks for what is further behind than there are slots, before and behind the device.
-        let log = Course::new(cut.largest(), 2 * depth + 2);
-        let cut = if streaming.is_some_and(|streaming| streaming.endless) { log.cut() } else { cut };
+        let log = ChunkLog::new(chunking.largest(), 2 * depth + 2);
+        let chunking =
+            if streaming.is_some_and(|streaming| streaming.endless) { log.chunking() } else { chunking };
         Self {
-            cut: Cell::new(cut),
+            chunking: Cell::new(chunking),
             log: RefCell::new(log),
             streaming,
             wanted,
@@ -56,7 +57,7 @@ impl<'r> Chunks<'r> {
             settles: Cell::new(false),
             cancels: Cancels::of_this_thread(),
             depth,
-            current: Cell::new(Current { chunk: cut.at(0), slot: 0 }),
+            current: Cell::new(Current { chunk: chunking.at(0), slot: 0 }),
         }
     }
 
@@ -73,7 +74,8 @@ impl<'r> Chunks<'r> {
 
     /// Goes on to a chunk. It is cut anew, so that a chunk of another run cannot reach beyond this one's arguments.
     pub(crate) fn begin(&self, index: usize) -> Chunk {
-        let chunk = if self.is_endless() { self.log.borrow().at(index) } else { self.cut.get().at(index) };
+        let chunk =
+            if self.is_endless() { self.log.borrow().at(index) } else { self.chunking.get().at(index) };
         self.current.set(Current { chunk, slot: index % self.depth });
         chunk
     }
@@ -82,7 +84,7 @@ impl<'r> Chunks<'r> {
     pub(crate) fn start(&self, index: usize) -> usize {
         match self.is_endless() {
             true => self.log.borrow().start(index),
-            false => self.cut.get().start(index),
+            false => self.chunking.get().start(index),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::base::chunk::Chunk;
 use crate::base::error::{Error, ErrorKind, Place, Result};
 use crate::driver::RawEvent;
 use crate::engine::arguments::Arguments;
-use crate::engine::chunks::log::Course;
+use crate::engine::chunks::log::ChunkLog;
 use crate::engine::explain::explain;
 use crate::engine::place::place_of_pipeline;
 use crate::engine::run::chunks::{Chunks, Current};
@@ -129,7 +129,7 @@ impl<'r> Run<'r> {
         if let Some(error) = self.order.take_refusal() {
             return Err(error);
         }
-        if !self.order.is_whole(self.chunks.cut.get().chunks()) {
+        if !self.order.is_whole(self.chunks.chunking.get().chunks()) {
             return Err(Error::new(ErrorKind::Skipped).at(place_of_pipeline(plan)));
         }
         self.launch()?;
@@ -183,11 +183,11 @@ impl<'r> Run<'r> {
 
     /// The items of the run.
     pub(crate) fn items(&self) -> usize {
-        self.chunks.cut.get().items()
+        self.chunks.chunking.get().items()
     }
 
     /// Its functions, how it went if it has found that out, and its target.
-    pub(crate) fn into_parts(self) -> (Functions, Course, Target<'r>) {
+    pub(crate) fn into_parts(self) -> (Functions, ChunkLog, Target<'r>) {
         (self.functions.into_inner(), self.chunks.log.into_inner(), self.target)
     }
 }

@@ -64,15 +64,15 @@ impl Run<'_> {
         }
         staging.deliver_due(|_, done| done.is_complete())?;
         self.read_meanwhile(staging)?;
-        let cut = self.chunks.cut.get();
+        let chunking = self.chunks.chunking.get();
         for (operation, host) in &self.read_ahead {
             let HostArgument { source, shape } = &self.arguments.hosts[*host];
             let HostMemory::Pageable(data) = &source.memory else { continue };
             while let Some((next, slot)) = staging.ahead(*operation)? {
-                if next >= cut.chunks() {
+                if next >= chunking.chunks() {
                     break;
                 }
-                let (start, bytes) = shape.range(cut.at(next));
+                let (start, bytes) = shape.range(chunking.at(next));
                 if slot.bytes() < bytes {
                     break;
                 }

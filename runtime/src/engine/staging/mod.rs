@@ -157,7 +157,7 @@ impl Staging {
     }
 
     /// The device's copy to a slot was enqueued.
-    pub(crate) fn is_due(&mut self, operation: usize, slot: usize, chunk: usize) {
+    pub(crate) fn note_due(&mut self, operation: usize, slot: usize, chunk: usize) {
         // What was seen to when its slot was wanted again need not be looked at: there may be any number of chunks.
         while let Some(&(operation, index, chunk)) = self.due.front()
             && !self.slot(operation, index).is_some_and(|slot| slot.is_due(chunk))

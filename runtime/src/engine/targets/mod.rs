@@ -4,8 +4,8 @@
 //! does; who enqueues, stages or waits asks the target and nobody else.
 
 pub(crate) mod graph;
+pub(crate) mod measured;
 pub(crate) mod model;
-pub(crate) mod pace;
 pub(crate) mod streams;
 pub(crate) mod timed;
 pub(crate) mod what;
@@ -132,7 +132,7 @@ impl Target<'_> {
         match self {
             Self::Streams(_) | Self::Timed(_) => {
                 if let Some((slot, chunk)) = due {
-                    staging.is_due(operation, slot, chunk);
+                    staging.note_due(operation, slot, chunk);
                 }
                 totals.downloaded(operation);
             }
@@ -165,7 +165,7 @@ impl Target<'_> {
     pub(crate) fn is_done(&self, slot: usize, done: &Event) -> DriverResult<bool> {
         match self {
             Self::Streams(_) | Self::Timed(_) => done.is_complete(),
-            Self::Graph(target) => target.is_settled(slot),
+            Self::Graph(target) => target.try_settle(slot),
             Self::Model(_) => Ok(true),
         }
     }

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::driver::command::recording::NotInGraph;
 use crate::driver::{Command, DriverResult, HostBody, RawLaunch, RawStream, Tag};
 use crate::engine::staging::slot::Delivery;
-use crate::engine::targets::graph::kept::{Graphs, before, prepared};
+use crate::engine::targets::graph::cached::{Graphs, before, prepared};
 
 /// A graph of a whole run is closed at the end of the chunk in which it gets this many nodes.
 pub(crate) const MOST_NODES: usize = 20_000;
@@ -159,7 +159,7 @@ impl Recorder {
             Some(lane) if lane.in_flight => {
                 lane.done.synchronize()?;
                 lane.in_flight = false;
-                self.graphs.is_settled(slot);
+                self.graphs.drop_retired(slot);
                 Ok(())
             }
             _ => Ok(()),
@@ -167,13 +167,13 @@ impl Recorder {
     }
 
     /// Whether the device is done with everything launched for a ring slot.
-    pub(crate) fn is_settled(&mut self, slot: usize) -> DriverResult<bool> {
+    pub(crate) fn try_settle(&mut self, slot: usize) -> DriverResult<bool> {
         match self.graphs.lanes.get_mut(slot) {
             Some(lane) if lane.in_flight => {
                 let is_settled = lane.done.is_complete()?;
                 lane.in_flight = !is_settled;
                 if is_settled {
-                    self.graphs.is_settled(slot);
+                    self.graphs.drop_retired(slot);
                 }
                 Ok(is_settled)
             }

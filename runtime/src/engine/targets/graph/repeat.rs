@@ -14,8 +14,8 @@ use crate::device::memory::NO_OPERATION;
 use crate::driver::{Command, DevicePtr, DriverResult};
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::arguments::{Arguments, HostArgument, HostMemory};
-use crate::engine::chunks::chunking::Cut;
-use crate::engine::targets::graph::kept::{Graphs, Kept};
+use crate::engine::chunks::chunking::Chunking;
+use crate::engine::targets::graph::cached::{CachedGraph, Graphs};
 use crate::engine::totals::Totals;
 
 /// A parameter or a constant as a word; `None` unless it is a number, or like one. Of another type its operators and methods
@@ -53,7 +53,7 @@ pub fn is_blocks<F: Any, R>(_: &F, _called: impl FnOnce(&F, Chunk) -> R) -> Opti
 #[derive(Clone, Copy)]
 pub(crate) struct RunKey<'g> {
     pub(crate) arguments: &'g Arguments<'g>,
-    pub(crate) cut: Cut,
+    pub(crate) chunking: Chunking,
 }
 
 /// Where an argument is, its length, and whether the run may write it.
@@ -75,7 +75,7 @@ impl RunKey<'_> {
 #[derive(Debug)]
 pub(crate) struct Done {
     words: Vec<u64>,
-    cut: Cut,
+    chunking: Chunking,
     arguments: Vec<Argument>,
     totals: Totals,
     /// It has launched so many graphs, on the first lane.
@@ -86,7 +86,7 @@ impl Done {
     /// Shapes follow from the parameters. There are as many arguments as the plan has, each time.
     fn is(&self, key: &RunKey<'_>) -> bool {
         self.words == key.arguments.words
-            && self.cut == key.cut
+            && self.chunking == key.chunking
             && self.arguments.iter().zip(key.arguments()).all(|(done, given)| *done == given)
     }
 }
@@ -96,7 +96,7 @@ impl Graphs {
     pub(crate) fn has_done(&mut self, key: &RunKey<'_>, totals: &Totals) {
         self.done = Some(Done {
             words: key.arguments.words.clone(),
-            cut: key.cut,
+            chunking: key.chunking,
             arguments: key.arguments().collect(),
             totals: totals.clone(),
             graphs: self.launched,
@@ -121,7 +121,7 @@ impl Graphs {
         }
         let totals = done.totals.clone();
         for position in 0..kept.len() {
-            let Some(Kept { graph, nodes, .. }) = kept[position].as_deref() else { continue };
+            let Some(CachedGraph { graph, nodes, .. }) = kept[position].as_deref() else { continue };
             // SAFETY: the graph does what it did the last time, which is what this run is to do: it has the addresses of this
             // run's arguments, and of the ring, of which nothing was freed since. The rest is the caller's promise.
             let launched = unsafe {
@@ -139,7 +139,7 @@ impl Graphs {
 }
 
 /// What these graphs bring to the host.
-fn downloads(plan: &Plan, graphs: &[Option<Box<Kept>>]) -> Totals {
+fn downloads(plan: &Plan, graphs: &[Option<Box<CachedGraph>>]) -> Totals {
     let tags = graphs.iter().flatten().flat_map(|kept| kept.nodes.tags());
     let is_download = |&operation: &usize| {
         let known = plan.operations.get(operation);

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::kept::Graphs;
+use super::cached::Graphs;
 use super::recorder::{Cover, Recorder};
 use crate::base::error::DriverError;
 use crate::device::Device;
@@ -92,7 +92,7 @@ impl<'r> GraphTarget<'r> {
                 slot.enqueued(delivery);
             }
             if let Some(delivery) = delivery {
-                staging.is_due(operation, slot, delivery.chunk);
+                staging.note_due(operation, slot, delivery.chunk);
             }
         }
         Ok(())
@@ -114,8 +114,8 @@ impl<'r> GraphTarget<'r> {
     }
 
     /// Whether the device is done with all that was launched for a ring slot.
-    pub(crate) fn is_settled(&self, slot: usize) -> DriverResult<bool> {
-        self.recorder.borrow_mut().is_settled(slot)
+    pub(crate) fn try_settle(&self, slot: usize) -> DriverResult<bool> {
+        self.recorder.borrow_mut().try_settle(slot)
     }
 
     /// A routine is about to enqueue what it likes, between graphs: after the chunk before where the plan has that order.

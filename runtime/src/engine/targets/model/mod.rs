@@ -15,8 +15,8 @@ use crate::driver::{Access, Command, DriverResult, Nanos, RawEvent, RawStream, T
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::streams::Streams;
 use crate::engine::targets::graph::recorder::Cover;
+use crate::engine::targets::measured::{MeasuredCost, is_measured};
 use crate::engine::targets::model::graphs::{Graphs, Step};
-use crate::engine::targets::pace::{Pace, has_a_pace};
 use crate::engine::targets::what::What;
 
 /// A run that is worked out.
@@ -39,7 +39,7 @@ pub(crate) struct Model {
     /// In graph mode.
     graphs: Option<Graphs>,
     /// What kernels and functions have shown in a profile, by operation.
-    paces: Vec<Option<Pace>>,
+    measured: Vec<Option<MeasuredCost>>,
     /// Whether some kernel has shown nothing, so that its bytes had to do.
     by_bytes: bool,
     slots: usize,
@@ -78,7 +78,7 @@ impl Model {
         streams: &Streams,
         slots: usize,
         cover: Option<Cover>,
-        paces: &[Option<Pace>],
+        measured: &[Option<MeasuredCost>],
     ) -> Self {
         let mut forecast = Forecast::new(device.calibration());
         let mut raw = vec![RawStream(0); streams.all().len()];
@@ -102,7 +102,7 @@ impl Model {
             enqueued: Vec::new(),
             lanes: plan.operations.iter().map(|_| None).collect(),
             threads: cover.is_none() && device.driver().polls(),
-            paces: paces.to_vec(),
+            measured: measured.to_vec(),
             by_bytes: false,
             slots: slots.max(1),
         }
@@ -229,9 +229,9 @@ impl Model {
         what: What,
         over_the_link: [f64; 2],
     ) -> DriverResult<()> {
-        let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        let time = self.measured(tag).map(|cost| cost.time(what.bytes));
         let operation = self.plan.operations.get(tag.operation as usize);
-        self.by_bytes |= time.is_none() && operation.is_some_and(|operation| has_a_pace(operation.kind));
+        self.by_bytes |= time.is_none() && operation.is_some_and(|operation| is_measured(operation.kind));
         let blocks = Some(what.blocks).filter(|&blocks| blocks > 0);
         let demand = self.forecast.kernel(what.bytes as f64, over_the_link, time, blocks);
         self.work(stream, tag, what, demand, self.costs[1])
@@ -244,7 +244,7 @@ impl Model {
 
     /// A function on the CPU.
     pub(crate) fn host(&mut self, stream: usize, tag: Tag, what: What) -> DriverResult<()> {
-        let time = self.pace(tag).map(|pace| pace.time(what.bytes));
+        let time = self.measured(tag).map(|cost| cost.time(what.bytes));
         let demand = self.forecast.function(what.bytes as f64, time);
         self.work(stream, tag, what, demand, self.costs[0])
     }
@@ -259,8 +259,8 @@ impl Model {
         self.plan.operations.get(tag.operation as usize).is_some_and(|operation| operation.kind.is_direct())
     }
 
-    fn pace(&self, tag: Tag) -> Option<Pace> {
-        *self.paces.get(tag.operation as usize)?
+    fn measured(&self, tag: Tag) -> Option<MeasuredCost> {
+        *self.measured.get(tag.operation as usize)?
     }
 
     /// `cost`: what enqueuing it takes of the host's time. A graph takes that as a whole, where it is launched.

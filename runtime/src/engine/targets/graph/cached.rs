@@ -29,14 +29,14 @@ impl Drop for Graph {
 
 /// A graph with what it does.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CachedGraph {
     pub(crate) graph: Graph,
     pub(crate) nodes: Recording,
     /// How often memory had been freed when it was made.
     frees: u64,
 }
 
-impl Kept {
+impl CachedGraph {
     /// Whether all memory that the graph knows is still what it was.
     pub(crate) fn is_fresh(&mut self, device: &Device) -> bool {
         // Before the question: what is freed in between is asked for again the next time.
@@ -62,7 +62,7 @@ pub(crate) struct Lane {
     /// Whether `done` stands for a launch that has not been waited for.
     pub(crate) in_flight: bool,
     /// In the order in which a run, or a chunk, launches them.
-    pub(crate) kept: Vec<Option<Box<Kept>>>,
+    pub(crate) kept: Vec<Option<Box<CachedGraph>>>,
 }
 
 /// What was launched in this place the last time.
@@ -109,7 +109,7 @@ impl Graphs {
     }
 
     /// The device is done with everything that was launched on a lane.
-    pub(crate) fn is_settled(&mut self, lane: usize) {
+    pub(crate) fn drop_retired(&mut self, lane: usize) {
         self.retired.retain(|(of, _)| *of != lane);
     }
 
@@ -133,10 +133,10 @@ impl Graphs {
 /// As [`Driver::build_graph`](crate::driver::Driver::build_graph).
 pub(crate) unsafe fn prepared(
     device: &Device,
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<CachedGraph>>,
     recorded: &mut Recorded,
     mut retire: impl FnMut(Graph),
-) -> DriverResult<Box<Kept>> {
+) -> DriverResult<Box<CachedGraph>> {
     if let Some(mut kept) = kept {
         let is_fresh = kept.is_fresh(device);
         if is_fresh && recorded.is_all_of(&kept.nodes) {
@@ -145,7 +145,7 @@ pub(crate) unsafe fn prepared(
         recorded.differ(Some(&kept.nodes));
         let nodes = recorded.nodes();
         if is_fresh && let Some(changed) = nodes.changes(&kept.nodes) {
-            let replaced = |mut kept: Box<Kept>, nodes: &mut Recording| {
+            let replaced = |mut kept: Box<CachedGraph>, nodes: &mut Recording| {
                 std::mem::swap(&mut kept.nodes, nodes);
                 kept
             };
@@ -170,5 +170,5 @@ pub(crate) unsafe fn prepared(
     // SAFETY: the caller's promise.
     let raw = unsafe { device.driver().build_graph(recorded.nodes())? };
     let nodes = std::mem::take(recorded.nodes());
-    Ok(Box::new(Kept { graph: Graph { device: device.clone(), raw }, nodes, frees }))
+    Ok(Box::new(CachedGraph { graph: Graph { device: device.clone(), raw }, nodes, frees }))
 }

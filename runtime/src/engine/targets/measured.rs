@@ -1,4 +1,4 @@
-//! [`Pace`]: how long an operation takes, as a profile has shown.
+//! [`MeasuredCost`]: how long an operation takes, as a profile has shown.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ const SHORTEST: Nanos = 20e3;
 
 /// How long an operation takes for how many bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct MeasuredCost {
     time: Nanos,
     /// 0 if its time does not depend on them.
     bytes: f64,
 }
 
-impl Pace {
+impl MeasuredCost {
     /// How long it takes for so many bytes.
     pub(crate) fn time(self, bytes: u64) -> Duration {
         let share = if self.bytes > 0.0 { bytes as f64 / self.bytes } else { 1.0 };
@@ -30,7 +30,7 @@ impl Pace {
 /// What a profile has shown of each of the plan's operations, where only a profile can tell.
 ///
 /// Kernels that were at work at the same time have shared the device: each is taken to have had an equal part of it.
-pub(crate) fn paces(plan: &Plan, timed: &[Timed]) -> Vec<Option<Pace>> {
+pub(crate) fn costs(plan: &Plan, timed: &[Timed]) -> Vec<Option<MeasuredCost>> {
     let alone = alone(timed);
     let mut sums = vec![(0.0, 0.0, 0_usize); plan.operations.len()];
     for (timed, time) in timed.iter().zip(alone).filter(|(timed, _)| !timed.estimated) {
@@ -40,12 +40,12 @@ pub(crate) fn paces(plan: &Plan, timed: &[Timed]) -> Vec<Option<Pace>> {
             *count += 1;
         }
     }
-    let pace = |(operation, (time, bytes, count)): (usize, (f64, f64, usize))| {
-        let known = count > 0 && has_a_pace(plan.operations[operation].kind);
-        let pace = known.then(|| Pace { time: time / count as f64, bytes: bytes / count as f64 });
-        pace.filter(|pace| pace.time >= SHORTEST)
+    let cost = |(operation, (time, bytes, count)): (usize, (f64, f64, usize))| {
+        let known = count > 0 && is_measured(plan.operations[operation].kind);
+        let cost = known.then(|| MeasuredCost { time: time / count as f64, bytes: bytes / count as f64 });
+        cost.filter(|cost| cost.time >= SHORTEST)
     };
-    sums.into_iter().enumerate().map(pace).collect()
+    sums.into_iter().enumerate().map(cost).collect()
 }
 
 /// How long each would have taken alone.
@@ -79,6 +79,6 @@ fn alone(timed: &[Timed]) -> Vec<Nanos> {
 }
 
 /// Whether an operation's time follows from nothing but a profile: a kernel's, a routine's, a function's.
-pub(crate) fn has_a_pace(kind: OperationKind) -> bool {
+pub(crate) fn is_measured(kind: OperationKind) -> bool {
     matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
 }
