@@ -60,11 +60,11 @@ pub struct Job<T> {
 struct Shared<T> {
     /// The process that has its thread.
     process: u32,
-    state: Mutex<State<T>>,
+    state: Mutex<JobState<T>>,
     done: Condvar,
 }
 
-enum State<T> {
+enum JobState<T> {
     Running(Option<Waker>),
     Done(Result<T>),
     /// Somebody has it.
@@ -74,18 +74,18 @@ enum State<T> {
 impl<T> Shared<T> {
     fn new() -> Arc<Self> {
         let process = std::process::id();
-        Arc::new(Self { process, state: Mutex::new(State::Running(None)), done: Condvar::new() })
+        Arc::new(Self { process, state: Mutex::new(JobState::Running(None)), done: Condvar::new() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, JobState<T>> {
         // Nothing of the user's runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn finish(&self, outcome: Result<T>) {
-        let before = std::mem::replace(&mut *self.state(), State::Done(outcome));
+        let before = std::mem::replace(&mut *self.state(), JobState::Done(outcome));
         self.done.notify_all();
-        if let State::Running(Some(waker)) = before {
+        if let JobState::Running(Some(waker)) = before {
             waker.wake();
         }
     }
@@ -99,7 +99,7 @@ impl<T> Shared<T> {
         if self.is_elsewhere() {
             return Err(ErrorKind::Forked.into());
         }
-        let running = |state: &mut State<T>| matches!(state, State::Running(_));
+        let running = |state: &mut JobState<T>| matches!(state, JobState::Running(_));
         let state = self.done.wait_while(self.state(), running);
         take(&mut state.unwrap_or_else(PoisonError::into_inner)).unwrap_or(Err(ErrorKind::JobTaken.into()))
     }
@@ -114,9 +114,9 @@ impl<T> Shared<T> {
 }
 
 /// What came of it, if that is known and nobody has it.
-fn take<T>(state: &mut State<T>) -> Option<Result<T>> {
-    match std::mem::replace(state, State::Taken) {
-        State::Done(outcome) => Some(outcome),
+fn take<T>(state: &mut JobState<T>) -> Option<Result<T>> {
+    match std::mem::replace(state, JobState::Taken) {
+        JobState::Done(outcome) => Some(outcome),
         before => {
             *state = before;
             None
@@ -170,7 +170,7 @@ impl<T> Job<T> {
 
     /// Whether it is done: there is nothing to wait for. So it is in a process that was forked since.
     pub fn is_done(&self) -> bool {
-        self.shared.is_elsewhere() || !matches!(*self.shared.state(), State::Running(_))
+        self.shared.is_elsewhere() || !matches!(*self.shared.state(), JobState::Running(_))
     }
 
     /// Asks its runs to end: no further chunk is begun, what was begun is waited for, and the run fails with
@@ -188,7 +188,7 @@ impl<T> Future for Job<T> {
             return Poll::Ready(Err(ErrorKind::Forked.into()));
         }
         let mut state = self.shared.state();
-        if let State::Running(waker) = &mut *state {
+        if let JobState::Running(waker) = &mut *state {
             match waker {
                 Some(waker) if waker.will_wake(context.waker()) => {}
                 waker => *waker = Some(context.waker().clone()),

@@ -8,10 +8,10 @@ use crate::driver::DriverResult;
 
 /// The words of one device.
 pub(super) struct Words {
-    state: Mutex<State>,
+    state: Mutex<PageState>,
 }
 
-struct State {
+struct PageState {
     /// The pages are there.
     open: bool,
     pages: Vec<Page>,
@@ -20,7 +20,7 @@ struct State {
 
 impl Words {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::new(State { open: true, pages: Vec::new(), free: Vec::new() }) }
+        Self { state: Mutex::new(PageState { open: true, pages: Vec::new(), free: Vec::new() }) }
     }
 
     /// A word that nothing waits on with a value beyond what it holds, and what it holds.
@@ -90,12 +90,12 @@ impl Words {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PageState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PageState {
     fn atomic(&self, word: Word) -> Option<&AtomicU32> {
         // SAFETY: the word lies in a page that is live as long as the words are open, which `self`, under its lock, says
         // they are.

@@ -10,7 +10,7 @@ use super::handles::Handles;
 use super::history::Accessor;
 use super::inject::Faults;
 use super::job::{Carried, Progress};
-use super::memory::{Memory, Span};
+use super::memory::{SimulatedMemory, Span};
 use super::model::{Model, Nanos};
 use super::order::{Clock, Order};
 use super::queue::{Action, Command, Record, Step, Stream, Work};
@@ -42,7 +42,7 @@ struct Blocking {
 pub(super) struct Machine {
     pub model: Model,
     pub schedule: Schedule,
-    pub memory: Memory,
+    pub memory: SimulatedMemory,
     pub order: Order,
     pub streams: Handles<Stream>,
     /// Each event with its latest record.
@@ -86,7 +86,7 @@ impl Machine {
         Self {
             model: Model::new(&spec.model),
             schedule: spec.adversary.map_or(Schedule::Timed, |seed| Schedule::Adversarial(Random::new(seed))),
-            memory: Memory::new(spec.model.memory, spec.model.pinned_memory),
+            memory: SimulatedMemory::new(spec.model.memory, spec.model.pinned_memory),
             order: Order::default(),
             streams: Handles::default(),
             events: Handles::default(),

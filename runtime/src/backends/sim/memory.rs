@@ -60,13 +60,13 @@ struct Allocation {
 
 /// Every live allocation, by address.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct SimulatedMemory {
     allocations: BTreeMap<usize, Allocation>,
     device_free: u64,
     pinned_free: u64,
 }
 
-impl Memory {
+impl SimulatedMemory {
     pub fn new(device: u64, pinned: u64) -> Self {
         Self { allocations: BTreeMap::new(), device_free: device, pinned_free: pinned }
     }
@@ -204,7 +204,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for SimulatedMemory {
     fn drop(&mut self) {
         for (_, allocation) in std::mem::take(&mut self.allocations) {
             // Pinned memory that the caller never freed may still be in the caller's hands as ordinary memory.

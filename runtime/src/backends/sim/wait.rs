@@ -153,7 +153,7 @@ impl Sim {
                 let from = ptr::with_exposed_provenance::<u8>(from);
                 let to = ptr::with_exposed_provenance_mut::<u8>(to);
                 // SAFETY: both ranges were checked to lie in live allocations of this device when the copy was
-                // enqueued, whose provenance is exposed. `Memory::remove` refuses to free them until the host has
+                // enqueued, whose provenance is exposed. `SimulatedMemory::remove` refuses to free them until the host has
                 // waited for the copy, so they still do. They do not overlap: two allocations differ, and
                 // `work::planned` refuses overlap within one. No other command is carried out meanwhile, and the
                 // caller of the copy promised not to access the host's range before it has waited. What pinned memory was

@@ -26,7 +26,7 @@ pub(crate) struct StreamCore {
     pub(crate) kind: Kind,
     pub(crate) level: i32,
     pub(crate) progress: Arc<Progress>,
-    state: Mutex<State>,
+    state: Mutex<CoreState>,
     /// What went wrong while somebody else waited.
     unreported: Mutex<Option<Error>>,
     pub(crate) callbacks: Arc<Outstanding>,
@@ -44,7 +44,7 @@ impl fmt::Debug for Keep {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct CoreState {
     /// What the next operation comes after, its own stream apart.
     pub(crate) clock: Clock,
     /// Operations so far, those that were refused too.
@@ -53,7 +53,7 @@ pub(crate) struct State {
     capturing: Option<Capturing>,
 }
 
-impl State {
+impl CoreState {
     /// What the stream's operations become, if they are not carried out.
     pub(crate) fn capturing(&mut self) -> &mut Option<Capturing> {
         // Streams that had joined leave when the graph is captured, unasked.
@@ -99,7 +99,7 @@ impl StreamCore {
         core
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, CoreState> {
         // Nothing of the user's runs under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,7 +151,7 @@ impl StreamCore {
         }
         let memory = all.as_deref().unwrap_or(memory);
         let joined = (!others.is_empty()).then(|| self.with_legacy(&state, &others));
-        let State { clock: known, enqueued, .. } = &mut *state;
+        let CoreState { clock: known, enqueued, .. } = &mut *state;
         let clock = joined.as_ref().unwrap_or(known);
         // Note 9: what nothing orders is refused; no wait is inserted.
         // All of it before any of it is noted: what is refused is no use.
@@ -209,7 +209,7 @@ impl StreamCore {
     }
 
     /// What the next operation comes after, if it is enqueued.
-    pub(crate) fn with_legacy(&self, state: &State, others: &[Arc<dyn Stream>]) -> Clock {
+    pub(crate) fn with_legacy(&self, state: &CoreState, others: &[Arc<dyn Stream>]) -> Clock {
         let mut clock = state.clock.clone();
         for other in others {
             // Not locked by anybody else, who would have to be the one for streams of this kind.
@@ -219,7 +219,7 @@ impl StreamCore {
     }
 
     /// What comes before a point after the operation enqueued last.
-    pub(crate) fn now(&self, state: &State) -> Clock {
+    pub(crate) fn now(&self, state: &CoreState) -> Clock {
         let mut clock = state.clock.clone();
         clock.advance(&self.progress, state.enqueued);
         clock

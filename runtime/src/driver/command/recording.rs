@@ -39,12 +39,12 @@ pub(crate) struct Node {
     pub tag: Tag,
     /// Of the nodes that it comes after.
     after: Part,
-    work: Work,
+    work: NodeWork,
 }
 
 /// What a node does: a command without its pointers. Host memory is given by address.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Work {
+enum NodeWork {
     /// Nothing: keeps the place of a copy or fill of no bytes, which a graph cannot have.
     Nothing,
     CopyToDevice {
@@ -77,7 +77,7 @@ enum Work {
 /// A command on its way into a recording.
 enum New<'a> {
     /// A copy, or nothing: all that there is to it.
-    Whole(Work),
+    Whole(NodeWork),
     Fill {
         to: DevicePtr,
         pattern: &'a [u8],
@@ -91,21 +91,21 @@ impl<'a> New<'a> {
     #[inline(always)]
     fn of(command: &Command<'a>) -> Option<Self> {
         // What there is nothing to do for has no memory either.
-        let whole = |bytes, work| Self::Whole(if bytes == 0 { Work::Nothing } else { work });
+        let whole = |bytes, work| Self::Whole(if bytes == 0 { NodeWork::Nothing } else { work });
         // A node has addresses alone. What makes pointers of them again needs the provenance.
         match *command {
             Command::CopyToDevice { to, from, bytes } => {
                 let from = from.expose_provenance();
-                Some(whole(bytes, Work::CopyToDevice { to, from, bytes }))
+                Some(whole(bytes, NodeWork::CopyToDevice { to, from, bytes }))
             }
             Command::CopyToHost { to, from, bytes } => {
                 let to = to.expose_provenance();
-                Some(whole(bytes, Work::CopyToHost { to, from, bytes }))
+                Some(whole(bytes, NodeWork::CopyToHost { to, from, bytes }))
             }
             Command::CopyOnDevice { to, from, bytes } => {
-                Some(whole(bytes, Work::CopyOnDevice { to, from, bytes }))
+                Some(whole(bytes, NodeWork::CopyOnDevice { to, from, bytes }))
             }
-            Command::Fill { .. } if command.is_nothing() => Some(Self::Whole(Work::Nothing)),
+            Command::Fill { .. } if command.is_nothing() => Some(Self::Whole(NodeWork::Nothing)),
             Command::Fill { to, pattern, count } => Some(Self::Fill { to, pattern, count }),
             Command::Launch(launch) => Some(Self::Launch(launch)),
             Command::CopyRows(_)
@@ -206,8 +206,8 @@ impl Recording {
         let (mut kernels, mut patterns) = (0, 0);
         for node in &self.nodes {
             match node.work {
-                Work::Launch { kernel } => kernels = kernel as usize + 1,
-                Work::Fill { pattern, .. } => patterns = pattern.range().end,
+                NodeWork::Launch { kernel } => kernels = kernel as usize + 1,
+                NodeWork::Fill { pattern, .. } => patterns = pattern.range().end,
                 _ => {}
             }
         }
@@ -224,17 +224,17 @@ impl Recording {
     }
 
     /// A fill's work, with its pattern copied.
-    fn fill(&mut self, to: DevicePtr, pattern: &[u8], count: usize) -> Work {
+    fn fill(&mut self, to: DevicePtr, pattern: &[u8], count: usize) -> NodeWork {
         let start = self.patterns.len();
         self.patterns.extend_from_slice(pattern);
-        Work::Fill { to, pattern: Part::new(start, self.patterns.len()), count }
+        NodeWork::Fill { to, pattern: Part::new(start, self.patterns.len()), count }
     }
 
     /// A launch's work, with its parameters copied.
     ///
     /// # Safety
     /// As [`push`](Self::push).
-    unsafe fn launch(&mut self, launch: &RawLaunch<'_>) -> Work {
+    unsafe fn launch(&mut self, launch: &RawLaunch<'_>) -> NodeWork {
         let &RawLaunch { function, grid, block, shared, params, sizes, accesses, .. } = launch;
         let (first_param, first_word) = (self.sizes.len(), self.words.len());
         let first_access = self.accesses.len();
@@ -260,7 +260,7 @@ impl Recording {
             words: Part::new(first_word, self.words.len()),
             accesses: Part::new(first_access, self.accesses.len()),
         });
-        Work::Launch { kernel: self.kernels.len() as u32 - 1 }
+        NodeWork::Launch { kernel: self.kernels.len() as u32 - 1 }
     }
 
     /// Adds the words of a parameter.
@@ -290,7 +290,7 @@ impl Recording {
         params: &mut Vec<*mut c_void>,
         view: impl FnOnce(Option<Command<'_>>) -> R,
     ) -> R {
-        let Work::Launch { kernel } = node.work else { return view(self.copy_or_fill(node.work)) };
+        let NodeWork::Launch { kernel } = node.work else { return view(self.copy_or_fill(node.work)) };
         let kernel = self.kernel(kernel);
         let &Kernel { function, grid, block, shared, .. } = kernel;
         let sizes = &self.sizes[kernel.params.range()];
@@ -307,17 +307,19 @@ impl Recording {
     }
 
     /// A node's command, if it is a copy or a fill.
-    fn copy_or_fill(&self, work: Work) -> Option<Command<'_>> {
+    fn copy_or_fill(&self, work: NodeWork) -> Option<Command<'_>> {
         Some(match work {
-            Work::Nothing | Work::Launch { .. } => return None,
-            Work::CopyToDevice { to, from, bytes } => {
+            NodeWork::Nothing | NodeWork::Launch { .. } => return None,
+            NodeWork::CopyToDevice { to, from, bytes } => {
                 Command::CopyToDevice { to, from: ptr::with_exposed_provenance(from), bytes }
             }
-            Work::CopyToHost { to, from, bytes } => {
+            NodeWork::CopyToHost { to, from, bytes } => {
                 Command::CopyToHost { to: ptr::with_exposed_provenance_mut(to), from, bytes }
             }
-            Work::CopyOnDevice { to, from, bytes } => Command::CopyOnDevice { to, from, bytes },
-            Work::Fill { to, pattern, count } => Command::Fill { to, pattern: self.pattern(pattern), count },
+            NodeWork::CopyOnDevice { to, from, bytes } => Command::CopyOnDevice { to, from, bytes },
+            NodeWork::Fill { to, pattern, count } => {
+                Command::Fill { to, pattern: self.pattern(pattern), count }
+            }
         })
     }
 
@@ -348,7 +350,7 @@ impl Recording {
 
     /// Whether none of its nodes does anything.
     pub fn is_nothing(&self) -> bool {
-        self.nodes.iter().all(|node| node.work == Work::Nothing)
+        self.nodes.iter().all(|node| node.work == NodeWork::Nothing)
     }
 
     /// Whether a copy or fill uses memory in one of the ranges.

@@ -9,7 +9,7 @@ use crate::engine::arguments::{HostArgument, HostMemory};
 use crate::engine::call::Call;
 use crate::engine::chunks::chunking::Chunking;
 use crate::engine::feeds::exchange::{End, Exchange, Reached};
-use crate::engine::feeds::streamed::{ByChunk, Streaming, Work, explain_trouble};
+use crate::engine::feeds::streamed::{ByChunk, EndWork, Streaming, explain_trouble};
 use crate::engine::pipeline::Pipeline;
 use crate::exchange::{Attached, Feed, SlotExchange, Wakeup};
 
@@ -70,7 +70,7 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// What the run shares with its sources and sinks; and those that have threads, each with its number.
-    pub(crate) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<(usize, Work<'a>)>) {
+    pub(crate) fn take_feeds(&mut self) -> (Arc<Exchange>, Vec<(usize, EndWork<'a>)>) {
         let plan = self.pipeline.plan;
         let (mut ends, mut threads) = (Vec::new(), Vec::new());
         for (host, HostArgument { source, shape }) in self.arguments.hosts.iter_mut().enumerate() {
@@ -83,8 +83,8 @@ impl<'a> Call<'_, 'a> {
                 Reached::Thread(SlotExchange::new(Arc::<Wakeup>::default()))
             };
             let link = match feed {
-                Feed::Source(source) => thread(Work::Read(source)),
-                Feed::Sink(sink) => thread(Work::Write(sink)),
+                Feed::Source(source) => thread(EndWork::Read(source)),
+                Feed::Sink(sink) => thread(EndWork::Write(sink)),
                 Feed::Pushed(caller) | Feed::Pulled(caller) => Reached::Caller(caller),
             };
             ends.push(End { host, name: plan.hosts[host].name, shape: *shape, is_sink, operations, link });

@@ -50,7 +50,7 @@ pub(crate) fn explain_trouble(plan: &'static Plan, end: &End, trouble: &Trouble)
 }
 
 /// What the thread of a source or a sink works on.
-pub(crate) enum Work<'a> {
+pub(crate) enum EndWork<'a> {
     Read(Box<dyn AnySource + 'a>),
     Write(Box<dyn AnySink + 'a>),
 }
@@ -59,14 +59,14 @@ pub(crate) enum Work<'a> {
 pub(crate) fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     exchange: &Arc<Exchange>,
-    threads: Vec<(usize, Work<'env>)>,
+    threads: Vec<(usize, EndWork<'env>)>,
 ) -> Result<()> {
     for (number, work) in threads {
         let exchange = Arc::clone(exchange);
         let host = exchange.ends[number].name;
         let work = move || match work {
-            Work::Read(source) => exchange.read(number, source),
-            Work::Write(sink) => exchange.write(number, sink),
+            EndWork::Read(source) => exchange.read(number, source),
+            EndWork::Write(sink) => exchange.write(number, sink),
         };
         let started = Builder::new().name(format!("thalweg {host}")).spawn_scoped(scope, work);
         started.map_err(|error| ErrorKind::NoStreamThread { host, message: error.to_string() })?;

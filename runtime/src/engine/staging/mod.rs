@@ -19,12 +19,12 @@ use crate::device::Device;
 use crate::device::stream::Event;
 use crate::driver::DriverResult;
 use crate::engine::feeds::exchange::Exchange;
-use crate::engine::staging::slot::{Slot, State};
+use crate::engine::staging::slot::{Slot, SlotState};
 
 /// The slots of all operations, those that stage.
 #[derive(Default)]
 pub(crate) struct Staging {
-    lanes: Vec<Lane>,
+    lanes: Vec<OperationSlots>,
     /// Those of each lane that the run uses. There may be more.
     slots: usize,
     /// The operation, the slot and the chunk of copies on their way to pageable memory, in the order of enqueuing. Some may
@@ -36,7 +36,7 @@ pub(crate) struct Staging {
 
 /// The slots of one operation.
 #[derive(Default)]
-struct Lane {
+struct OperationSlots {
     /// The largest come first.
     slots: Vec<Slot>,
     /// How many chunks have arrived in pageable memory.
@@ -77,7 +77,7 @@ impl Staging {
     ) -> Result<()> {
         let (workers, slots) = (device.copy_workers(), self.slots);
         self.workers = Some(workers);
-        self.lanes.resize_with(slot_bytes.len(), Lane::default);
+        self.lanes.resize_with(slot_bytes.len(), OperationSlots::default);
         for (operation, (lane, bytes)) in self.lanes.iter_mut().zip(slot_bytes).enumerate() {
             let Some(bytes) = *bytes else { continue };
             let have = &mut lane.slots;
@@ -142,8 +142,8 @@ impl Staging {
         let slot = chunk.checked_rem(self.slots).and_then(|slot| lane.slots.get_mut(slot));
         let Some(slot) = slot else { return Ok(None) };
         let done = match &slot.state {
-            State::Idle => true,
-            State::InFlight(None) => slot.done.is_complete()?,
+            SlotState::Idle => true,
+            SlotState::InFlight(None) => slot.done.is_complete()?,
             _ => false,
         };
         Ok(done.then_some((chunk, slot)))
@@ -223,10 +223,10 @@ impl Staging {
         let Some(index) = chunk.checked_rem(self.slots) else { return Ok(None) };
         let Some(slot) = self.slot(operation, index) else { return Ok(None) };
         let is_free = match &slot.state {
-            State::Idle => true,
-            State::InFlight(None) if asks => slot.done.is_complete()?,
+            SlotState::Idle => true,
+            SlotState::InFlight(None) if asks => slot.done.is_complete()?,
             // Which that chunk has left out.
-            State::Reading { chunk } => *chunk < current,
+            SlotState::Reading { chunk } => *chunk < current,
             _ => false,
         };
         Ok(is_free.then_some(slot))
@@ -257,29 +257,29 @@ impl Staging {
         let lane = &mut self.lanes[operation];
         let slot = &mut lane.slots[slot];
         match &slot.state {
-            State::Idle => true,
-            State::Filling { task, .. } if task.is_done() => {
-                slot.state = State::Idle;
+            SlotState::Idle => true,
+            SlotState::Filling { task, .. } if task.is_done() => {
+                slot.state = SlotState::Idle;
                 true
             }
-            State::Delivering { bytes, task, .. } if task.is_done() => {
+            SlotState::Delivering { bytes, task, .. } if task.is_done() => {
                 device.driver().host_copied(*bytes);
                 lane.arrived += 1;
-                slot.state = State::Idle;
+                slot.state = SlotState::Idle;
                 true
             }
-            State::Reading { chunk } if slot.is_read(*chunk) => {
-                slot.state = State::Idle;
+            SlotState::Reading { chunk } if slot.is_read(*chunk) => {
+                slot.state = SlotState::Idle;
                 true
             }
-            State::Writing { chunk, bytes } => {
+            SlotState::Writing { chunk, bytes } => {
                 let Some((exchange, end)) = &slot.end else { return false };
                 let (is_through, accepted) = exchange.is_through(*end, *chunk);
                 if accepted {
                     device.driver().host_copied(*bytes);
                 }
                 if is_through {
-                    slot.state = State::Idle;
+                    slot.state = SlotState::Idle;
                 }
                 is_through
             }
@@ -291,7 +291,7 @@ impl Staging {
     pub(crate) fn finish(&mut self, device: &Device) {
         for operation in 0..self.lanes.len() {
             for slot in 0..self.lanes[operation].slots.len() {
-                if let State::Filling { task, .. } | State::Delivering { task, .. } =
+                if let SlotState::Filling { task, .. } | SlotState::Delivering { task, .. } =
                     &self.lanes[operation].slots[slot].state
                 {
                     task.finish();
@@ -309,7 +309,7 @@ impl Staging {
         // Sinks are given chunks in order: they begin at the slot of the oldest.
         for lane in &mut self.lanes {
             let pending = |(index, slot): (usize, &Slot)| match slot.state {
-                State::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
+                SlotState::InFlight(Some(delivery)) => Some((delivery.chunk, index)),
                 _ => None,
             };
             let oldest = lane.slots.iter().enumerate().filter_map(pending).min();
@@ -328,7 +328,7 @@ impl Staging {
         for lane in &mut self.lanes {
             (lane.arrived, lane.ahead) = (0, 0);
             for slot in &mut lane.slots {
-                (slot.state, slot.end) = (State::Idle, None);
+                (slot.state, slot.end) = (SlotState::Idle, None);
                 // SAFETY: nothing is redirected to.
                 unsafe { slot.core.redirect(None) };
             }

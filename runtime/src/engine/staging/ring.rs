@@ -18,7 +18,7 @@ pub(crate) struct Ring {
 
 #[derive(Debug)]
 struct RingBuffer {
-    memory: Option<Memory>,
+    memory: Option<RingMemory>,
     /// Where that begins, and its bytes.
     range: (DevicePtr, usize),
     /// From one slot to the next, in bytes.
@@ -26,12 +26,12 @@ struct RingBuffer {
     slots: usize,
 }
 
-enum Memory {
+enum RingMemory {
     Device(DeviceMemory),
     Host(PinnedCore),
 }
 
-impl Memory {
+impl RingMemory {
     fn ptr(&self) -> DevicePtr {
         match self {
             Self::Device(memory) => memory.ptr,
@@ -51,7 +51,7 @@ impl Memory {
     }
 }
 
-impl std::fmt::Debug for Memory {
+impl std::fmt::Debug for RingMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} bytes at {:#x}", self.bytes(), self.ptr().0)
     }
@@ -69,8 +69,8 @@ impl Ring {
         let bytes = |on_device: bool| {
             let memories = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
             memories
-                .filter(|memory| matches!(memory, Memory::Device(_)) == on_device)
-                .map(Memory::bytes)
+                .filter(|memory| matches!(memory, RingMemory::Device(_)) == on_device)
+                .map(RingMemory::bytes)
                 .sum()
         };
         [bytes(true), bytes(false)]
@@ -100,10 +100,10 @@ impl Ring {
                 // The old one goes first, so that the ring never takes more than its slots.
                 buffer.memory = None;
                 let memory = match plan.kind {
-                    BufferKind::HostScratch => Memory::Host(allocate_pinned(device, total, plan.name)?),
-                    _ => Memory::Device(allocate(device, total, plan.name)?),
+                    BufferKind::HostScratch => RingMemory::Host(allocate_pinned(device, total, plan.name)?),
+                    _ => RingMemory::Device(allocate(device, total, plan.name)?),
                 };
-                events::allocated(plan.name, memory.bytes(), matches!(memory, Memory::Device(_)));
+                events::allocated(plan.name, memory.bytes(), matches!(memory, RingMemory::Device(_)));
                 buffer.range = (memory.ptr(), memory.bytes());
                 buffer.memory = Some(memory);
             }
@@ -132,15 +132,15 @@ impl Ring {
     /// Whether all of it is in this ring's host memory.
     pub(crate) fn holds_on_host(&self, access: &Access) -> bool {
         let mut memory = self.buffers.iter().filter_map(|buffer| buffer.memory.as_ref());
-        memory.any(|memory| matches!(memory, Memory::Host(_)) && memory.holds(access))
+        memory.any(|memory| matches!(memory, RingMemory::Host(_)) && memory.holds(access))
     }
 
     /// Leaves the memory to the device.
     pub(crate) fn leak(self) {
         for memory in self.buffers.into_iter().filter_map(|buffer| buffer.memory) {
             match memory {
-                Memory::Device(memory) => std::mem::forget(memory),
-                Memory::Host(core) => core.poison(),
+                RingMemory::Device(memory) => std::mem::forget(memory),
+                RingMemory::Host(core) => core.poison(),
             }
         }
     }

@@ -20,14 +20,14 @@ pub(crate) struct Slot {
     workers: &'static Workers,
     /// Recorded after the device's copy from or to the slot.
     pub(crate) done: Event,
-    pub(crate) state: State,
+    pub(crate) state: SlotState,
     /// The source that it is read from in this run, or the sink that it is written to, as [`Exchange::ends`] numbers them.
     pub(crate) end: Option<(Arc<Exchange>, usize)>,
     /// Whether all of it has been written once.
     pub(crate) is_initialised: bool,
 }
 
-pub(crate) enum State {
+pub(crate) enum SlotState {
     Idle,
     /// A chunk of pageable data is copied in.
     Filling {
@@ -70,7 +70,7 @@ impl Slot {
     pub(crate) fn new(device: &Device, workers: &'static Workers, bytes: usize) -> DriverResult<Self> {
         let core = PinnedCore::new(device, bytes)?;
         let done = Event::new(device)?;
-        Ok(Self { core, workers, done, state: State::Idle, end: None, is_initialised: false })
+        Ok(Self { core, workers, done, state: SlotState::Idle, end: None, is_initialised: false })
     }
 
     pub(crate) fn ptr(&self) -> *mut u8 {
@@ -89,8 +89,8 @@ impl Slot {
     /// Whether data of a chunk before this one is pending.
     pub(crate) fn owes_before(&self, chunk: usize) -> bool {
         match &self.state {
-            State::InFlight(Some(delivery)) => delivery.chunk < chunk,
-            State::Delivering { chunk: of, .. } => *of < chunk,
+            SlotState::InFlight(Some(delivery)) => delivery.chunk < chunk,
+            SlotState::Delivering { chunk: of, .. } => *of < chunk,
             _ => false,
         }
     }
@@ -101,12 +101,12 @@ impl Slot {
 
     /// Whether this chunk's data are to be copied out of it, and were not yet.
     pub(crate) fn is_due(&self, chunk: usize) -> bool {
-        matches!(self.state, State::InFlight(Some(delivery)) if delivery.chunk == chunk)
+        matches!(self.state, SlotState::InFlight(Some(delivery)) if delivery.chunk == chunk)
     }
 
     /// Whether the device may be using the slot.
     pub(crate) fn is_in_flight(&self) -> bool {
-        matches!(self.state, State::InFlight(_))
+        matches!(self.state, SlotState::InFlight(_))
     }
 
     /// Begins to copy a chunk into the slot, which is idle.
@@ -122,7 +122,7 @@ impl Slot {
             let direct = self.core.redirect(Some((from.cast_mut(), bytes)));
             self.workers.start(self.ptr(), from, if direct { 0 } else { bytes }, Way::Cached)
         };
-        self.state = State::Filling { chunk, task };
+        self.state = SlotState::Filling { chunk, task };
     }
 
     /// What is to be copied to the slot, and out of it again. The device may do both at once.
@@ -143,34 +143,34 @@ impl Slot {
 
     /// The slot is the source's, to be filled with a chunk.
     pub(crate) fn begin_to_read(&mut self, chunk: usize) -> *mut u8 {
-        self.state = State::Reading { chunk };
+        self.state = SlotState::Reading { chunk };
         self.ptr()
     }
 
     /// Whether the source has filled the slot with this chunk.
     pub(crate) fn is_read(&self, chunk: usize) -> bool {
         let filled = || self.end.as_ref().is_some_and(|(exchange, end)| exchange.has_filled(*end, chunk));
-        matches!(self.state, State::Reading { chunk: of } if of == chunk) && filled()
+        matches!(self.state, SlotState::Reading { chunk: of } if of == chunk) && filled()
     }
 
     /// Whether this chunk is being copied in or has been.
     pub(crate) fn has(&self, chunk: usize) -> bool {
-        matches!(self.state, State::Filling { chunk: of, .. } if of == chunk)
+        matches!(self.state, SlotState::Filling { chunk: of, .. } if of == chunk)
     }
 
     /// Lets the slot be enqueued from, if this chunk has been copied in; whether it has.
     pub(crate) fn take_filled(&mut self, chunk: usize) -> bool {
         let is_filled =
-            matches!(&self.state, State::Filling { chunk: of, task } if *of == chunk && task.is_done());
+            matches!(&self.state, SlotState::Filling { chunk: of, task } if *of == chunk && task.is_done());
         if is_filled {
-            self.state = State::Idle;
+            self.state = SlotState::Idle;
         }
         is_filled
     }
 
     /// The device's copy from or to the slot was enqueued: with `done` recorded after it, or in a graph.
     pub(crate) fn enqueued(&mut self, delivery: Option<Delivery>) {
-        self.state = State::InFlight(delivery);
+        self.state = SlotState::InFlight(delivery);
     }
 
     /// The device is done with the slot: begins to copy out what is in it.
@@ -178,7 +178,7 @@ impl Slot {
     /// # Safety
     /// It is, and the run that made the delivery is not over before it has called `Staging::finish`.
     pub(crate) unsafe fn deliver(&mut self) {
-        let State::InFlight(delivery) = self.state else { return };
+        let SlotState::InFlight(delivery) = self.state else { return };
         self.state = match delivery {
             Some(Delivery { bytes, streamed: Some(chunk), .. }) => {
                 // SAFETY: the device's copy into the slot has completed; it is initialised (`connect`), holds the chunk's
@@ -188,8 +188,8 @@ impl Slot {
                     exchange.offer(*end, chunk, self.core.ptr.as_ptr())
                 };
                 match self.end.as_ref().is_some_and(takes) {
-                    true => State::Writing { chunk: chunk.index, bytes },
-                    false => State::Idle,
+                    true => SlotState::Writing { chunk: chunk.index, bytes },
+                    false => SlotState::Idle,
                 }
             }
             Some(Delivery { chunk, to, bytes, direct, .. }) => {
@@ -198,9 +198,9 @@ impl Slot {
                 // SAFETY: `to` is `bytes` of the caller's memory, borrowed mutably by the run that made the delivery;
                 // the slot holds at least `bytes`, and the device's copy into it has completed.
                 let task = unsafe { self.workers.start(to, self.ptr(), left, way) };
-                State::Delivering { chunk, bytes, task }
+                SlotState::Delivering { chunk, bytes, task }
             }
-            None => State::Idle,
+            None => SlotState::Idle,
         };
     }
 }

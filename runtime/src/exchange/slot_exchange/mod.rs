@@ -23,7 +23,7 @@ pub(crate) struct SlotExchange {
     /// Notified for whoever fills or empties the slots.
     wakeup: Arc<Wakeup>,
     run: OnceLock<Run>,
-    state: Mutex<State>,
+    state: Mutex<HandState>,
     /// Of a caller. Locked before the state.
     hand: Mutex<Hand>,
     /// Chunks that a source was asked for, or a sink given.
@@ -52,7 +52,7 @@ struct Run {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HandState {
     jobs: VecDeque<Job>,
     /// Chunks of a source that have fewer items than they might, and how many.
     short: VecDeque<(usize, usize)>,

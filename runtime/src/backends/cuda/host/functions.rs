@@ -20,7 +20,7 @@ pub(crate) struct HostFunctions {
     owner: Owner,
     pool: Arc<Pool>,
     words: Arc<Words>,
-    lanes: Mutex<BTreeMap<u64, Arc<Lane>>>,
+    lanes: Mutex<BTreeMap<u64, Arc<StreamWord>>>,
     /// Jobs that had begun when their stream could not be made to wait for them, by stream.
     stray: Mutex<Vec<(u64, Arc<Done>)>>,
     /// Whether there are any, to look at without the lock, under which it is written.
@@ -30,7 +30,7 @@ pub(crate) struct HostFunctions {
 }
 
 /// A stream that has had jobs.
-struct Lane {
+struct StreamWord {
     word: Word,
     /// What the word holds when all its jobs have returned. Locked while one is enqueued: the stream must get to the
     /// jobs in the order of their values.
@@ -190,12 +190,12 @@ impl HostFunctions {
         unsafe { self.enqueue(api, stream, Box::new(move || done.wait()), unused) }.map(drop)
     }
 
-    fn lane(&self, api: &Api, stream: RawStream) -> DriverResult<Arc<Lane>> {
+    fn lane(&self, api: &Api, stream: RawStream) -> DriverResult<Arc<StreamWord>> {
         if let Some(lane) = locked(&self.lanes).get(&stream.0) {
             return Ok(Arc::clone(lane));
         }
         let (word, value) = self.words.take(api)?;
-        let lane = Arc::new(Lane { word, issued: Mutex::new(value) });
+        let lane = Arc::new(StreamWord { word, issued: Mutex::new(value) });
         // If another thread was faster, its lane is the one, and this word goes unused.
         Ok(Arc::clone(locked(&self.lanes).entry(stream.0).or_insert(lane)))
     }

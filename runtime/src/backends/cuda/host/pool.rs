@@ -27,13 +27,13 @@ pub(super) fn is_inside() -> bool {
 /// One thread always waits for the next job, if the system gives threads. Whoever takes a job and leaves no one waiting
 /// starts a thread first. So [`push`](Self::push), which the driver's own thread calls, never starts one itself.
 pub(super) struct Pool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     changed: Condvar,
     idle: Duration,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     queue: VecDeque<HostJob>,
     threads: usize,
     waiting: usize,
@@ -93,7 +93,7 @@ impl Pool {
         (state.threads, state.waiting)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         // No job runs, and none is dropped, under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,9 +7,9 @@ const GRID: Grid = Grid { grid_dim: [1; 3], block_dim: [1; 3], shared: 0 };
 
 /// Memory that bodies write.
 #[derive(Clone)]
-struct Memory(Arc<Mutex<Box<[u8]>>>);
+struct SimulatedMemory(Arc<Mutex<Box<[u8]>>>);
 
-impl Memory {
+impl SimulatedMemory {
     fn new(bytes: usize) -> Self {
         Self(Arc::new(Mutex::new(vec![0; bytes].into())))
     }
@@ -33,7 +33,7 @@ impl Memory {
 /// The finding for a body that writes elements of this many bytes through `write`, which gets the memory and
 /// the number of earlier calls.
 fn found(
-    memory: &Memory,
+    memory: &SimulatedMemory,
     element: usize,
     others: &[Access],
     write: impl Fn(&mut [u8], usize) + Send + 'static,
@@ -57,7 +57,7 @@ fn found(
 fn one_element_and_how_often_the_body_is_called() {
     for (element, calls) in [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1), (12, 1), (16, 1), (100, 1)] {
         for hole in [0, 3, 9] {
-            let memory = Memory::new(10 * element);
+            let memory = SimulatedMemory::new(10 * element);
             let write = move |bytes: &mut [u8], _| {
                 let elements = bytes.chunks_exact_mut(element).enumerate();
                 elements.filter(|(i, _)| *i != hole).for_each(|(_, bytes)| bytes.fill(7));
@@ -77,7 +77,7 @@ fn one_element_and_how_often_the_body_is_called() {
 fn several_small_elements() {
     for element in [1_usize, 2, 3] {
         for (first, count) in [(0, 8), (5, 8), (100, 92), (191, 1), (17, 1)] {
-            let memory = Memory::new(192 * element);
+            let memory = SimulatedMemory::new(192 * element);
             let write = move |bytes: &mut [u8], _| {
                 let elements = bytes.chunks_exact_mut(element).enumerate();
                 let elements = elements.filter(|(i, _)| !(first..first + count).contains(i));
@@ -100,7 +100,7 @@ fn several_small_elements() {
 /// A value that equals the pattern by chance is not reported, and all memory is as after the first call.
 #[test]
 fn what_was_written_by_chance() {
-    let (memory, other) = (Memory::new(400), Memory::new(8));
+    let (memory, other) = (SimulatedMemory::new(400), SimulatedMemory::new(8));
     let others = other.access();
     let write = move |bytes: &mut [u8], before: usize| {
         // SAFETY: the test holds the memory.
@@ -124,7 +124,7 @@ fn what_was_written_by_chance() {
 /// A body that panics only when it is called again has done its work once.
 #[test]
 fn a_body_that_panics_the_second_time() {
-    let memory = Memory::new(400);
+    let memory = SimulatedMemory::new(400);
     let write = |bytes: &mut [u8], before| {
         bytes[..396].fill(1);
         assert_eq!(before, 0, "it was called before");
@@ -135,7 +135,7 @@ fn a_body_that_panics_the_second_time() {
 
 #[test]
 fn nothing_is_all_written() {
-    let memory = Memory::new(0);
+    let memory = SimulatedMemory::new(0);
     assert_eq!(found(&memory, 4, &[], |_, _| {}), (None, 1));
 }
 

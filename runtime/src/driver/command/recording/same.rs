@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::{Kernel, New, Node, Recording, Word, Work, words_of};
+use super::{Kernel, New, Node, NodeWork, Recording, Word, words_of};
 use crate::driver::{Access, Command, RawFunction, RawLaunch, Tag};
 
 impl Recording {
@@ -24,10 +24,12 @@ impl Recording {
             (Some(New::Whole(work)), known) => work == known,
             (
                 Some(New::Fill { to, pattern, count }),
-                Work::Fill { to: known_to, pattern: known_pattern, count: known_count },
+                NodeWork::Fill { to: known_to, pattern: known_pattern, count: known_count },
             ) => (to, pattern, count) == (known_to, self.pattern(known_pattern), known_count),
             // SAFETY: the caller's promise.
-            (Some(New::Launch(launch)), Work::Launch { kernel }) => unsafe { self.is_launch(kernel, launch) },
+            (Some(New::Launch(launch)), NodeWork::Launch { kernel }) => unsafe {
+                self.is_launch(kernel, launch)
+            },
             (Some(New::Fill { .. } | New::Launch(_)) | None, _) => false,
         }
     }
@@ -105,7 +107,7 @@ impl Recording {
     /// can launch another kernel only if neither has any.
     pub fn can_replace(&self, other: &Self, changed: &[u32]) -> bool {
         let same_blocks = |mine: &Node, theirs: &Node| match (mine.work, theirs.work) {
-            (Work::Launch { kernel: mine }, Work::Launch { kernel: theirs }) => {
+            (NodeWork::Launch { kernel: mine }, NodeWork::Launch { kernel: theirs }) => {
                 let (mine, theirs) = (self.kernel(mine), other.kernel(theirs));
                 let plain = |function: RawFunction| function.cluster.is_none() && !function.cooperative;
                 mine.function.handle == theirs.function.handle
@@ -114,7 +116,7 @@ impl Recording {
             _ => true,
         };
         let one_word = |recording: &Self, node: &Node| match node.work {
-            Work::Fill { pattern, .. } => matches!(recording.pattern(pattern).len(), 1 | 2 | 4),
+            NodeWork::Fill { pattern, .. } => matches!(recording.pattern(pattern).len(), 1 | 2 | 4),
             _ => true,
         };
         let mut changed = changed.iter().map(|&index| index as usize);
@@ -128,12 +130,12 @@ impl Recording {
     fn same_work(&self, mine: &Node, other: &Self, theirs: &Node, same_params: bool) -> bool {
         match (&mine.work, &theirs.work) {
             (
-                Work::Fill { to, pattern, count },
-                Work::Fill { to: other_to, pattern: other_pattern, count: other_count },
+                NodeWork::Fill { to, pattern, count },
+                NodeWork::Fill { to: other_to, pattern: other_pattern, count: other_count },
             ) => {
                 (to, self.pattern(*pattern), count) == (other_to, other.pattern(*other_pattern), other_count)
             }
-            (&Work::Launch { kernel }, &Work::Launch { kernel: other_kernel }) => {
+            (&NodeWork::Launch { kernel }, &NodeWork::Launch { kernel: other_kernel }) => {
                 let (kernel, other_kernel) = (self.kernel(kernel), other.kernel(other_kernel));
                 let configuration = |k: &Kernel| (k.function.handle, k.grid, k.block, k.shared);
                 configuration(kernel) == configuration(other_kernel)

@@ -55,7 +55,7 @@ impl CachedGraph {
 
 /// Where graphs are launched, one after another.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct GraphLane {
     pub(crate) stream: Stream,
     /// Recorded after each launch, if a graph is a chunk.
     pub(crate) done: Event,
@@ -66,7 +66,7 @@ pub(crate) struct Lane {
 }
 
 /// What was launched in this place the last time.
-pub(crate) fn before(lanes: &[Lane], lane: usize, position: usize) -> Option<&Recording> {
+pub(crate) fn before(lanes: &[GraphLane], lane: usize, position: usize) -> Option<&Recording> {
     Some(&lanes.get(lane)?.kept.get(position)?.as_ref()?.nodes)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn before(lanes: &[Lane], lane: usize, position: usize) -> Option<&Re
 /// run that launches it.
 #[derive(Debug, Default)]
 pub(crate) struct Graphs {
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<GraphLane>,
     /// Replaced in this run, perhaps while they were under way, with the lanes that they were launched on.
     pub(crate) retired: Vec<(usize, Graph)>,
     /// Of the run; empty between runs.
@@ -98,7 +98,7 @@ impl Graphs {
         self.recorded.reserve(streams, events);
         while self.lanes.len() < lanes {
             let (stream, done) = (Stream::new(device, Priority::Default)?, Event::new(device)?);
-            self.lanes.push(Lane { stream, done, in_flight: false, kept: Vec::new() });
+            self.lanes.push(GraphLane { stream, done, in_flight: false, kept: Vec::new() });
         }
         Ok(())
     }

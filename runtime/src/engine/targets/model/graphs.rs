@@ -17,7 +17,7 @@ pub(crate) struct Graphs {
     pub(crate) cover: Cover,
     /// What it costs the host to launch a graph, to change a node of one, and to record an event or wait for one.
     costs: [Nanos; 3],
-    lanes: Vec<Lane>,
+    lanes: Vec<ModelLane>,
     /// That of the chunk.
     lane: usize,
     /// How many graphs the run, or the chunk, has launched.
@@ -32,12 +32,12 @@ pub(crate) struct Graphs {
 
 /// A stream that graphs are launched on: for each of the plan's streams one of its own.
 #[derive(Default, Clone)]
-struct Lane {
-    streams: Vec<Option<LaneStream>>,
+struct ModelLane {
+    streams: Vec<Option<ModelStream>>,
 }
 
 #[derive(Clone, Copy)]
-struct LaneStream {
+struct ModelStream {
     raw: RawStream,
     /// Recorded after the last graph that had something on it.
     end: RawEvent,
@@ -51,7 +51,7 @@ impl Graphs {
         Self {
             cover,
             costs: [launch, update, event],
-            lanes: vec![Lane::default(); lanes],
+            lanes: vec![ModelLane::default(); lanes],
             lane: 0,
             position: 0,
             placed: false,
@@ -108,7 +108,7 @@ impl Graphs {
         if own.len() <= stream {
             own.resize(stream + 1, None);
         }
-        let new = || LaneStream { raw: forecast.stream(priority), end: forecast.event() };
+        let new = || ModelStream { raw: forecast.stream(priority), end: forecast.event() };
         let raw = own[stream].get_or_insert_with(new).raw;
         if begun.contains(&stream) {
             return Ok(raw);
@@ -135,7 +135,7 @@ impl Graphs {
         tag: Tag,
     ) -> DriverResult<()> {
         for &stream in begun {
-            if let Some(LaneStream { raw, end }) = self.lanes[self.lane].streams[stream] {
+            if let Some(ModelStream { raw, end }) = self.lanes[self.lane].streams[stream] {
                 forecast.record(end, raw, tag, 0.0)?;
             }
         }

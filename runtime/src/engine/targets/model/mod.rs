@@ -31,7 +31,7 @@ pub(crate) struct Model {
     /// What was enqueued, in order.
     enqueued: Vec<Enqueued>,
     /// For each operation that stages, its slots.
-    lanes: Vec<Option<Lane>>,
+    lanes: Vec<Option<StagingModel>>,
     /// Whether threads copy what is staged while the host enqueues; else the host does it.
     threads: bool,
     /// What enqueuing a copy costs the host, a launch, and recording an event or waiting for one.
@@ -53,7 +53,7 @@ struct Enqueued {
 }
 
 /// The staging slots of an operation.
-struct Lane {
+struct StagingModel {
     /// What the threads copy, in order.
     copies: RawStream,
     slots: Vec<Staged>,
@@ -321,13 +321,13 @@ impl Model {
         }
     }
 
-    fn lane(&mut self, operation: usize) -> &mut Lane {
+    fn lane(&mut self, operation: usize) -> &mut StagingModel {
         let Self { forecast, lanes, slots, .. } = self;
         lanes[operation].get_or_insert_with(|| {
             let staged =
                 |_| Staged { done: forecast.event(), copied: forecast.event(), owes: 0.0, in_flight: false };
             let slots = (0..*slots).map(staged).collect();
-            Lane { slots, copies: forecast.stream(0) }
+            StagingModel { slots, copies: forecast.stream(0) }
         })
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Enqueued {
     /// What was enqueued and is not timed, with what tells when it ended where something does.
     pub(crate) untimed: Vec<(Untimed, Option<Rc<Stamp>>)>,
     /// By stream.
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<StreamEnd>,
     /// Of the plan's events, by number, the latest record.
     pub(crate) events: Vec<Option<Recorded>>,
     /// By observer that is shared, what it noted last.
@@ -50,7 +50,7 @@ pub(crate) enum Recorded {
 
 /// What is known of a stream.
 #[derive(Default, Clone)]
-pub(crate) struct Lane {
+pub(crate) struct StreamEnd {
     /// The number of its last operation, as long as nothing tells when it ends.
     pub(crate) open: Option<usize>,
     /// If that is not timed, its place among those, likewise.
@@ -82,9 +82,9 @@ pub(crate) struct Untimed {
 }
 
 impl Enqueued {
-    pub(crate) fn lane(&mut self, stream: usize) -> &mut Lane {
+    pub(crate) fn lane(&mut self, stream: usize) -> &mut StreamEnd {
         if self.lanes.len() <= stream {
-            self.lanes.resize(stream + 1, Lane::default());
+            self.lanes.resize(stream + 1, StreamEnd::default());
         }
         &mut self.lanes[stream]
     }

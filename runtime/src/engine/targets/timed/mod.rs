@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::targets::timed::enqueued::{Enqueued, Lane, Pending, Recorded, Untimed};
+use crate::engine::targets::timed::enqueued::{Enqueued, Pending, Recorded, StreamEnd, Untimed};
 pub(crate) use crate::engine::targets::timed::sampling::{Sampling, share};
 pub(crate) use crate::engine::targets::timed::stamp::Clockwork;
 use crate::engine::targets::timed::stamp::{Stamp, was_busy};
@@ -188,7 +188,7 @@ impl Profiler {
     /// It has.
     pub(crate) fn close(&self, stream: Numbered<RawStream>, tag: Tag, what: What) {
         let mut all = self.enqueued.borrow_mut();
-        let &mut Lane { begun, part, is_timed, .. } = all.lane(stream.number);
+        let &mut StreamEnd { begun, part, is_timed, .. } = all.lane(stream.number);
         let untimed = Untimed { what, stream: stream.number, tag, part, begun, enqueued: self.now() };
         all.add(untimed, is_timed);
     }
