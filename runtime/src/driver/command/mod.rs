@@ -20,6 +20,7 @@ pub(crate) type HostJob = Box<dyn FnOnce() + Send + 'static>;
 /// The caller of [`Driver::enqueue`](super::Driver::enqueue) promises what each of them says. Host memory of
 /// copies is page-locked memory of the driver; where it is written, nothing else accesses it until the copy
 /// has completed.
+// Note 55: it is the one list of what is enqueued.
 pub(crate) enum Command<'a> {
     /// Copies host memory to the device.
     CopyToDevice { to: DevicePtr, from: *const u8, bytes: usize },

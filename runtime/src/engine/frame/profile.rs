@@ -66,7 +66,35 @@ impl Pipeline {
         if timed.is_empty() {
             return timeline;
         }
-        // The streams that something was on, in the order of their declaration.
+        let row_of = self.rows(&mut timeline, timed);
+        let staged: Vec<_> =
+            self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
+        // What a copy's end is noted by comes a little after it.
+        let over = timeline.report.time;
+        let span = |timed: &Timed| {
+            let operation = timed.tag.operation as usize;
+            Some(Span {
+                operation,
+                chunk: timed.tag.chunk as usize,
+                row: row_of[timed.stream]?,
+                engine: timed.what.engine,
+                bytes: timed.what.bytes,
+                blocks: timed.what.blocks,
+                staged: staged[operation],
+                enqueued: nanos(timed.enqueued),
+                start: nanos(timed.start).min(over),
+                end: nanos(timed.end).min(over),
+                estimated: timed.estimated,
+            })
+        };
+        timeline.spans.extend(timed.iter().filter_map(span));
+        timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
+        timeline
+    }
+
+    /// Gives a timeline a row for each stream that something was on, in the order of their declaration, and says which one each of
+    /// the pipeline's streams has.
+    fn rows(&self, timeline: &mut Timeline, timed: &[Timed]) -> Vec<Option<usize>> {
         let mut row_of = vec![None; self.streams.all().len()];
         let mut used = vec![false; row_of.len()];
         timed.iter().for_each(|timed| used[timed.stream] = true);
@@ -84,28 +112,7 @@ impl Pipeline {
                 });
             }
         }
-        let staged: Vec<_> =
-            self.plan.operations.iter().map(|operation| is_staged(operation, hosts)).collect();
-        // What a copy's end is noted by comes a little after it.
-        let over = timeline.report.time;
-        for timed in timed {
-            let Some(row) = row_of[timed.stream] else { continue };
-            timeline.spans.push(Span {
-                operation: timed.tag.operation as usize,
-                chunk: timed.tag.chunk as usize,
-                row,
-                engine: timed.what.engine,
-                bytes: timed.what.bytes,
-                blocks: timed.what.blocks,
-                staged: staged[timed.tag.operation as usize],
-                enqueued: nanos(timed.enqueued),
-                start: nanos(timed.start).min(over),
-                end: nanos(timed.end).min(over),
-                estimated: timed.estimated,
-            });
-        }
-        timeline.spans.sort_by_key(|span| (span.start, span.end, span.chunk, span.operation));
-        timeline
+        row_of
     }
 }
 

@@ -36,7 +36,7 @@ impl Run<'_> {
             if complete {
                 // SAFETY: the event was recorded after the device's last copy from or to the slot, and it has completed;
                 // or the graph with the copy was launched for the ring slot, and everything launched for that has.
-                // the drain waits for the copies however the run ends, and `reset` drops the deliveries of runs before.
+                // The drain waits for the copies however the run ends, and `reset` drops the deliveries of runs before.
                 unsafe { pinned.deliver() };
             } else {
                 self.attend(staging)?;

@@ -22,6 +22,7 @@ use crate::engine::staging::slot::{Delivery, Slot};
 use crate::engine::totals::Totals;
 
 /// Where the commands of a run go.
+// Note 56: who enqueues, stages or waits does not ask which mode it is.
 pub(crate) enum Target<'r> {
     /// To the device, one by one.
     Streams(StreamsTarget<'r>),
