@@ -22,10 +22,10 @@
 //!
 //! # Features
 //!
-//! Exactly one of `cuda-13` (default), `cuda-12` and `cuda-11`: the release of CUDA whose driver interface is used.
-//! Nothing of CUDA is needed to build; the driver and NVRTC are looked for when the program runs.
+//! All features are off by default, and any of them go together. Nothing of CUDA is needed to build: the driver (of CUDA 11.2 or
+//! newer) and NVRTC are looked for when the program runs.
 //!
-//! CUDA's libraries, as routines that a pipeline calls, are off by default. Each is looked for when it is first used; on the
+//! CUDA's libraries are routines that a pipeline calls. Each is looked for when it is first used; on the
 //! simulated device a Rust library computes the same, and CUDA's is not needed.
 //!
 //! | feature | gives | needs on a GPU | simulated with |

@@ -3,7 +3,7 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::sync::OnceLock;
 
-use crate::backends::cuda::probe::file_names;
+use crate::backends::cuda::probe::{file_names, releases};
 use crate::base::error::{Error, ErrorKind, Result};
 
 /// A library that is looked for once, and stays loaded until the process ends.
@@ -36,7 +36,7 @@ impl Library {
     /// [`ErrorKind::NoLibrary`].
     pub(crate) fn get(&'static self) -> Result<&'static libloading::Library> {
         let loaded = self.loaded.get_or_init(|| {
-            let names = self.file_names();
+            let names = self.file_names(releases());
             // SAFETY: loading a library runs its initialisers, which for CUDA's have no preconditions.
             let mut found = names.iter().filter_map(|name| unsafe { libloading::Library::new(name) }.ok());
             found.next().ok_or(names)
@@ -70,14 +70,14 @@ impl Library {
     }
 
     /// The files to look for, each once: what toolkits for developers have, then what CUDA releases and their wheels have,
-    /// this crate's own release first, then the names of any of CUDA's libraries.
-    fn file_names(&self) -> Vec<String> {
+    /// in the order of `releases`, then the names of any of CUDA's libraries.
+    fn file_names(&self, releases: [u32; 3]) -> Vec<String> {
         let [of_13, of_12, of_11] = self.versions;
-        let versions = match () {
-            () if cfg!(feature = "cuda-11") => [of_11, of_12, of_13],
-            () if cfg!(feature = "cuda-12") => [of_12, of_13, of_11],
-            () => [of_13, of_12, of_11],
-        };
+        let versions = releases.map(|release| match release {
+            11 => of_11,
+            12 => of_12,
+            _ => of_13,
+        });
         let stem = self.stem;
         let versioned = versions.map(|version| match DLL_SUFFIX {
             ".dll" => format!("{DLL_PREFIX}{stem}64_{version}{DLL_SUFFIX}"),
@@ -85,7 +85,7 @@ impl Library {
         });
         let plain = format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}");
         let mut names: Vec<String> = Vec::new();
-        for name in [plain].into_iter().chain(versioned).chain(file_names(stem)) {
+        for name in [plain].into_iter().chain(versioned).chain(file_names(stem, releases)) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -125,17 +125,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn the_files_are_those_of_toolkits_and_wheels() {
         static CUFFT: Library = Library::new("cuFFT", "cufft", [12, 11, 10], "nvidia-cufft");
-        let names = CUFFT.file_names();
-        let expected = match () {
-            () if cfg!(feature = "cuda-11") => {
-                ["libcufft.so", "libcufft.so.10", "libcufft.so.11", "libcufft.so.12"]
-            }
-            () if cfg!(feature = "cuda-12") => {
-                ["libcufft.so", "libcufft.so.11", "libcufft.so.12", "libcufft.so.10"]
-            }
-            () => ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"],
-        };
-        assert_eq!(names[..4], expected);
+        let names = CUFFT.file_names([13, 12, 11]);
+        assert_eq!(names[..4], ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"]);
+        let of_12 = CUFFT.file_names([12, 13, 11]);
+        assert_eq!(of_12[..4], ["libcufft.so", "libcufft.so.11", "libcufft.so.12", "libcufft.so.10"]);
         let unique: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(unique.len(), names.len(), "each once");
     }

@@ -3,13 +3,14 @@
 //! Where no tool is attached, there are no ranges.
 
 mod injection;
+mod sys;
 
 use std::ffi::CString;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use cudarc::nvtx::sys::{self, nvtxDomainHandle_t, nvtxEventAttributes_t};
+use self::sys::{nvtxDomainHandle_t, nvtxEventAttributes_t};
 
 use crate::base::plan::Plan;
 use injection::Tool;

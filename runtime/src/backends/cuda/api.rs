@@ -5,12 +5,12 @@ use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use libloading::Library;
 
 use super::attributes::Attributed;
 use super::graph_functions::{Graphs, KernelNodes};
 use super::probe;
+use super::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use super::table::{functions, symbol};
 use crate::base::error::{DriverError, Error, ErrorKind};
 use crate::driver::DriverResult;
@@ -40,7 +40,7 @@ pub(super) const MISALIGNED_ADDRESS: u32 = 716;
 
 functions! {
     /// What every CUDA driver since 11.0 has.
-    struct Functions, bindings sys, code CUresult;
+    struct Functions, bindings super::sys, code CUresult;
     fn cuInit(flags: c_uint);
     fn cuDeviceGetCount(count: *mut c_int);
     fn cuDeviceGet(device: *mut CUdevice, index: c_int);
@@ -137,23 +137,20 @@ functions! {
     fn cuLaunchHostFunc(stream: CUstream, function: sys::CUhostFn, argument: *mut c_void);
 }
 
-#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-const _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
-#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-const _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult = sys::cuFuncGetParamInfo;
-const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
-const _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWriteValue32_v2;
-
-// The first version, which every driver has. CUDA 13 has only the second in its headers, of the same type.
-#[cfg(feature = "cuda-13")]
-const _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime_v2;
-#[cfg(not(feature = "cuda-13"))]
-const _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime;
+#[cfg(test)]
+const _: () = {
+    let _: unsafe fn(CUfunction) -> sys::CUresult = sys::cuFuncLoad;
+    let _: unsafe fn(CUfunction, usize, *mut usize, *mut usize) -> sys::CUresult = sys::cuFuncGetParamInfo;
+    let _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWaitValue32_v2;
+    let _: unsafe fn(CUstream, CUdeviceptr, c_uint, c_uint) -> sys::CUresult = sys::cuStreamWriteValue32_v2;
+    // The first version, which every driver has, is of the same type.
+    let _: unsafe fn(*mut f32, CUevent, CUevent) -> sys::CUresult = sys::cuEventElapsedTime_v2;
+};
 
 type ElapsedTime = unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> u32;
 type StreamValue = unsafe extern "C" fn(CUstream, CUdeviceptr, c_uint, c_uint) -> u32;
 type FuncGetParamInfo = unsafe extern "C" fn(CUfunction, usize, *mut usize, *mut usize) -> u32;
-// cudarc declares it as this, too, but for releases of CUDA beyond those of this crate's features.
+// CUDA 13.2 has it in its header.
 type FuncGetParamCount = unsafe extern "C" fn(CUfunction, *mut usize) -> u32;
 
 /// CUDA's driver, loaded and initialised.
@@ -207,7 +204,7 @@ impl Api {
         Ok(Self {
             functions: Functions::find(library)?,
             graphs: Graphs::find(library).and_then(|graphs| Ok((graphs, KernelNodes::find(library)?))),
-            // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
+            // SAFETY: the type is that of the header, but for the code, an enum there and its integer here.
             func_load: unsafe { symbol(library, "cuFuncLoad") },
             // SAFETY: as above.
             func_get_param_info: unsafe { symbol(library, "cuFuncGetParamInfo") },
@@ -404,7 +401,7 @@ pub(super) fn error(function: &'static str, code: u32) -> DriverError {
 fn text(function: &str, code: u32) -> Option<Cow<'static, str>> {
     type Describe = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
     let library = probe::cuda_driver().ok()?;
-    // SAFETY: the type is that of cudarc's binding, but for the codes, enums there and their integer here.
+    // SAFETY: the type is that of the header, but for the codes, enums there and their integer here.
     let describe = unsafe { symbol::<Describe>(library, function) }?;
     let mut text = ptr::null();
     // SAFETY: the function takes any code, and `text` is a place for its result.

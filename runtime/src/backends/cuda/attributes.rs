@@ -3,13 +3,13 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
-use cudarc::driver::sys::{
-    self, CUfunction, CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue, CUlaunchAttribute,
-    CUlaunchAttributeID as Id, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
-};
 use libloading::Library;
 
 use super::launch::function_handle;
+use super::sys::{
+    self, CUfunction, CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue, CUlaunchAttribute,
+    CUlaunchAttributeID as Id, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
+};
 use super::table::functions;
 use crate::base::error::DriverError;
 use crate::base::kernel::Grid;
@@ -17,7 +17,7 @@ use crate::driver::{DriverResult, RawFunction};
 
 functions! {
     /// What CUDA drivers have since 11.8, for devices with clusters.
-    struct Functions, bindings sys, code CUresult;
+    struct Functions, bindings super::sys, code CUresult;
     fn cuLaunchKernelEx(
         config: *const CUlaunchConfig,
         function: CUfunction,

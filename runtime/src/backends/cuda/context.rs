@@ -3,9 +3,8 @@
 use std::any::Any;
 use std::ptr;
 
-use cudarc::driver::sys::{CUcontext, CUdevice};
-
 use super::api::Api;
+use super::sys::{CUcontext, CUdevice};
 use crate::base::unwind::contain;
 use crate::driver::DriverResult;
 

@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys;
+use crate::backends::cuda::sys;
 
 use super::api::{self, Api};
 use super::context::Context;

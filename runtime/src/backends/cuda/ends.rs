@@ -7,9 +7,8 @@
 
 use std::time::Duration;
 
-use cudarc::driver::sys::CUstream;
-
 use super::api::Api;
+use super::sys::CUstream;
 use super::words::Words;
 use crate::base::sync::{AtomicBool, Instant, Ordering, spin};
 use crate::driver::DriverResult;

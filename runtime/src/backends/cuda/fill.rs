@@ -1,8 +1,7 @@
 //! Fills of device memory with a pattern, by CUDA's memsets of 1, 2 and 4 bytes.
 
-use cudarc::driver::sys::{CUdeviceptr, CUstream};
-
 use super::api::Api;
+use super::sys::{CUdeviceptr, CUstream};
 use crate::driver::DriverResult;
 
 /// What one memset writes at a time.

@@ -3,11 +3,10 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
-
 use super::api::{Api, NOT_SUPPORTED, error};
 use super::fill::{self, Word};
 use super::launch::{function_handle, has_attributes, too_old};
+use super::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream};
 use crate::driver::command::recording::Recording;
 use crate::driver::{Command, DevicePtr, DriverResult, RawGraph, RawLaunch};
 
@@ -316,9 +315,7 @@ fn launched(launch: &RawLaunch<'_>) -> sys::CUDA_KERNEL_NODE_PARAMS {
         kernelParams: launch.params.as_ptr().cast_mut(),
         extra: ptr::null_mut(),
         // The function is loaded: it is no `CUkernel` that a context would have to be given for.
-        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
         kern: ptr::null_mut(),
-        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
         ctx: ptr::null_mut(),
     }
 }

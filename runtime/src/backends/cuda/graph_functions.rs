@@ -2,16 +2,17 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
-use cudarc::driver::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstream};
+use libloading::Library;
 
 use super::api::error;
-use super::table::functions;
+use super::sys::{self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstream};
+use super::table::{functions, symbol};
 use crate::base::error::DriverError;
 use crate::driver::DriverResult;
 
 functions! {
     /// Graphs, but for their kernels.
-    struct Graphs, bindings sys, code CUresult;
+    struct Graphs, bindings super::sys, code CUresult;
     fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
     fn cuGraphDestroy(graph: CUgraph);
     fn cuGraphAddEmptyNode(
@@ -53,40 +54,32 @@ functions! {
     fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
 }
 
-#[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-functions! {
-    /// The kernels of graphs, whose parameters have grown with CUDA 12.
-    struct KernelNodes, bindings sys, code CUresult;
-    fn cuGraphAddKernelNode_v2(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-    fn cuGraphExecKernelNodeSetParams_v2(
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-}
+type AddKernelNode = unsafe extern "C" fn(
+    *mut CUgraphNode,
+    CUgraph,
+    *const CUgraphNode,
+    usize,
+    *const sys::CUDA_KERNEL_NODE_PARAMS,
+) -> u32;
+type SetKernelNode =
+    unsafe extern "C" fn(CUgraphExec, CUgraphNode, *const sys::CUDA_KERNEL_NODE_PARAMS) -> u32;
 
-#[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
-functions! {
-    /// The kernels of graphs.
-    struct KernelNodes, bindings sys, code CUresult;
-    fn cuGraphAddKernelNode(
-        node: *mut CUgraphNode,
-        graph: CUgraph,
-        after: *const CUgraphNode,
-        count: usize,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
-    fn cuGraphExecKernelNodeSetParams(
-        executable: CUgraphExec,
-        node: CUgraphNode,
-        params: *const sys::CUDA_KERNEL_NODE_PARAMS,
-    );
+#[cfg(test)]
+const _: () = {
+    type Params = *const sys::CUDA_KERNEL_NODE_PARAMS;
+    let _: unsafe fn(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, Params) -> sys::CUresult =
+        sys::cuGraphAddKernelNode_v2;
+    let _: unsafe fn(CUgraphExec, CUgraphNode, Params) -> sys::CUresult =
+        sys::cuGraphExecKernelNodeSetParams_v2;
+};
+
+/// The kernels of graphs, each function with its name.
+///
+/// CUDA 12 has added two fields to the end of their parameters, and functions of a second version that read them. A driver of CUDA
+/// 11 has the first version, which reads the fields before.
+pub(super) struct KernelNodes {
+    add: (AddKernelNode, &'static str),
+    set: (SetKernelNode, &'static str),
 }
 
 impl Graphs {
@@ -97,12 +90,20 @@ impl Graphs {
 }
 
 impl KernelNodes {
-    #[cold]
-    fn error(&self, function: &'static str, code: u32) -> DriverError {
-        error(function, code)
+    /// Looks the functions up; the error is the name of the first that is missing.
+    pub(super) fn find(library: &'static Library) -> Result<Self, &'static str> {
+        let add = ["cuGraphAddKernelNode_v2", "cuGraphAddKernelNode"];
+        let set = ["cuGraphExecKernelNodeSetParams_v2", "cuGraphExecKernelNodeSetParams"];
+        Ok(Self {
+            // SAFETY: both versions have this type, but for the code, an enum there and its integer here; the parameters of the
+            // first version are the beginning of the second's.
+            add: unsafe { first_of(library, add) }.ok_or(add[0])?,
+            // SAFETY: as above.
+            set: unsafe { first_of(library, set) }.ok_or(set[0])?,
+        })
     }
 
-    /// Adds a kernel node, by the function of the release that the bindings are for.
+    /// Adds a kernel node.
     ///
     /// # Safety
     /// As `cuGraphAddKernelNode`.
@@ -113,13 +114,9 @@ impl KernelNodes {
         after: &[CUgraphNode],
         params: &sys::CUDA_KERNEL_NODE_PARAMS,
     ) -> DriverResult<()> {
-        let (first, count) = (after.as_ptr(), after.len());
-        // SAFETY: the caller's promise.
-        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-        return unsafe { self.cuGraphAddKernelNode_v2(node, graph, first, count, params) };
-        // SAFETY: the caller's promise.
-        #[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
-        return unsafe { self.cuGraphAddKernelNode(node, graph, first, count, params) };
+        let (add, name) = self.add;
+        // SAFETY: the caller's promise; the library is never unloaded.
+        succeeded(name, unsafe { add(node, graph, after.as_ptr(), after.len(), params) })
     }
 
     /// Changes a kernel node.
@@ -132,11 +129,24 @@ impl KernelNodes {
         node: CUgraphNode,
         params: &sys::CUDA_KERNEL_NODE_PARAMS,
     ) -> DriverResult<()> {
-        // SAFETY: the caller's promise.
-        #[cfg(any(feature = "cuda-12", feature = "cuda-13"))]
-        return unsafe { self.cuGraphExecKernelNodeSetParams_v2(executable, node, params) };
-        // SAFETY: the caller's promise.
-        #[cfg(not(any(feature = "cuda-12", feature = "cuda-13")))]
-        return unsafe { self.cuGraphExecKernelNodeSetParams(executable, node, params) };
+        let (set, name) = self.set;
+        // SAFETY: as in `add`.
+        succeeded(name, unsafe { set(executable, node, params) })
     }
+}
+
+/// The first of these functions that the library has, with its name.
+///
+/// # Safety
+/// `T` is a function pointer type, that of all of them.
+unsafe fn first_of<T: Copy>(
+    library: &'static Library,
+    names: [&'static str; 2],
+) -> Option<(T, &'static str)> {
+    // SAFETY: the caller's promise.
+    names.into_iter().find_map(|name| Some((unsafe { symbol::<T>(library, name) }?, name)))
+}
+
+fn succeeded(function: &'static str, code: u32) -> DriverResult<()> {
+    if code == 0 { Ok(()) } else { Err(error(function, code)) }
 }

@@ -2,8 +2,7 @@
 
 use std::ptr;
 
-use cudarc::driver::sys::{CUevent, CUstream};
-
+use super::sys::{CUevent, CUstream};
 use crate::driver::{RawEvent, RawStream};
 
 /// `CU_STREAM_LEGACY`: the null stream whatever a thread's default is.

@@ -2,9 +2,8 @@
 
 use std::ffi::{CStr, c_int};
 
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
-
 use super::context::Context;
+use super::sys::CUdevice_attribute as Attribute;
 use crate::driver::{DriverResult, Info};
 
 /// Asks the device of this context, the GPU `index`.

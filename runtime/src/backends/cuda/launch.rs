@@ -3,9 +3,8 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use cudarc::driver::sys::{CUfunction, CUstream};
-
 use super::api::{self, Api};
+use super::sys::{CUfunction, CUstream};
 use crate::base::error::{DriverError, ErrorKind};
 use crate::base::kernel::Grid;
 use crate::base::kernel::volume;

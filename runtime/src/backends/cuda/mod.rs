@@ -1,4 +1,4 @@
-//! CUDA GPUs, over cudarc's bindings of the driver and of NVRTC.
+//! CUDA GPUs: the driver and NVRTC, which are looked for when the program runs.
 //!
 //! Nothing is linked. [`probe`] looks for the libraries when the first device is asked for, [`table`] looks their
 //! functions up, and a machine without them gets an error that names what was looked for. [`driver`] is the device,
@@ -9,6 +9,7 @@
 
 mod api;
 mod attributes;
+pub(crate) mod bindings;
 mod cache;
 mod compile;
 mod compiled;
@@ -37,6 +38,7 @@ mod page;
 mod pinned;
 pub(crate) mod probe;
 mod rows;
+pub(crate) mod sys;
 pub(crate) mod table;
 mod toolkit;
 mod words;

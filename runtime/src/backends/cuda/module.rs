@@ -7,14 +7,13 @@ use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUjit_option as Jit, CUmodule};
-
 use super::api::{self, Api};
 use super::compile::compile_for;
 use super::compiled::Compiled;
 use super::context::Context;
 use super::image::Image;
 use super::nvrtc;
+use super::sys::{CUfunction, CUfunction_attribute as Attribute, CUjit_option as Jit, CUmodule};
 use crate::base::error::{DriverError, Error, ErrorKind, Result};
 use crate::base::kernel::volume;
 use crate::base::kernel::{KernelInfo, KernelModule, KernelSource};

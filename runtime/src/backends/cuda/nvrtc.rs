@@ -1,12 +1,14 @@
 //! Compiles `.cu` sources with NVRTC, which needs no GPU.
 
+pub(super) mod sys;
+
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::fs;
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::nvrtc::sys::{self, nvrtcProgram};
+use self::sys::nvrtcProgram;
 use libloading::Library;
 
 use super::compiled::Compiled;
@@ -21,7 +23,7 @@ use crate::driver::DriverResult;
 
 functions! {
     /// What every NVRTC since 11.2 has.
-    struct Functions, bindings sys, code nvrtcResult;
+    struct Functions, bindings self::sys, code nvrtcResult;
     fn nvrtcVersion(major: *mut c_int, minor: *mut c_int);
     fn nvrtcGetNumSupportedArchs(count: *mut c_int);
     fn nvrtcGetSupportedArchs(architectures: *mut c_int);
@@ -81,7 +83,7 @@ impl Functions {
 /// NVRTC's name for one of its codes.
 fn error_name(library: &'static Library, code: u32) -> Option<&'static str> {
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
-    // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
+    // SAFETY: the type is that of the header, but for the code, an enum there and its integer here.
     let describe = unsafe { symbol::<ErrorString>(library, "nvrtcGetErrorString") }?;
     // SAFETY: the function takes any code.
     let text = unsafe { describe(code) };

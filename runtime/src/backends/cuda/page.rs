@@ -3,9 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cudarc::driver::sys::{self, CUdeviceptr};
-
 use super::api::Api;
+use super::sys::{self, CUdeviceptr};
 use crate::base::sync::AtomicU32;
 use crate::driver::DriverResult;
 

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use cudarc::driver::sys;
+use crate::backends::cuda::sys;
 
 use super::api::{self, Api};
 use crate::base::host_copy::first_touch;

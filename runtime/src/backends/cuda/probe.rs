@@ -1,11 +1,16 @@
-//! Looks for CUDA's libraries. cudarc's loaders panic where there is none, and are not there if another crate has cudarc
-//! link the libraries.
+//! Looks for CUDA's libraries when they are needed. Nothing is linked.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use libloading::Library;
+
+use super::table::symbol;
+
+/// Where no driver says otherwise.
+const NEWEST_FIRST: [u32; 3] = [13, 12, 11];
 
 /// A library, or the names under which it was looked for.
 type Found = Result<Library, Vec<String>>;
@@ -13,30 +18,51 @@ type Found = Result<Library, Vec<String>>;
 /// CUDA's driver library, or the names under which it was looked for.
 pub(super) fn cuda_driver() -> Result<&'static Library, Vec<String>> {
     static DRIVER: OnceLock<Found> = OnceLock::new();
-    DRIVER.get_or_init(|| find(&["cuda", "nvcuda"])).as_ref().map_err(Clone::clone)
+    DRIVER.get_or_init(|| find(&["cuda", "nvcuda"], NEWEST_FIRST)).as_ref().map_err(Clone::clone)
 }
 
 /// NVRTC, or the names under which it was looked for.
 pub(super) fn nvrtc() -> Result<&'static Library, Vec<String>> {
     static NVRTC: OnceLock<Found> = OnceLock::new();
-    NVRTC.get_or_init(|| find(&["nvrtc"])).as_ref().map_err(Clone::clone)
+    NVRTC.get_or_init(|| find(&["nvrtc"], releases())).as_ref().map_err(Clone::clone)
 }
 
-fn find(stems: &[&str]) -> Found {
-    let names: Vec<String> = stems.iter().flat_map(|stem| file_names(stem)).collect();
+/// The releases of CUDA whose libraries are looked for, in this order: the driver's own first, since a driver cannot run what a newer
+/// release has compiled.
+pub(crate) fn releases() -> [u32; 3] {
+    static RELEASES: OnceLock<[u32; 3]> = OnceLock::new();
+    *RELEASES.get_or_init(|| in_order(driver_release()))
+}
+
+fn in_order(driver: Option<u32>) -> [u32; 3] {
+    match driver {
+        Some(11) => [11, 12, 13],
+        Some(12) => [12, 13, 11],
+        _ => NEWEST_FIRST,
+    }
+}
+
+/// The release of CUDA that the driver is of, if there is one.
+fn driver_release() -> Option<u32> {
+    type GetVersion = unsafe extern "C" fn(*mut c_int) -> u32;
+    // SAFETY: `cuDriverGetVersion` has this type.
+    let get_version = unsafe { symbol::<GetVersion>(cuda_driver().ok()?, "cuDriverGetVersion") }?;
+    let mut version = 0;
+    // SAFETY: it may be called before the driver is initialised; `version` is a place for the result.
+    let code = unsafe { get_version(&mut version) };
+    if code == 0 { Some(u32::try_from(version).ok()? / 1000) } else { None }
+}
+
+fn find(stems: &[&str], releases: [u32; 3]) -> Found {
+    let names: Vec<String> = stems.iter().flat_map(|stem| file_names(stem, releases)).collect();
     // SAFETY: loading a library runs its initialisers, which for CUDA's have no preconditions.
     let found = names.iter().find_map(|name| unsafe { Library::new(name) }.ok());
     found.ok_or(names)
 }
 
 /// The files that a library may be in, each once: as toolkits for developers have it, then with the numbers of CUDA's
-/// releases, this crate's own first, and as drivers have it.
-pub(crate) fn file_names(stem: &str) -> Vec<String> {
-    let releases = match () {
-        () if cfg!(feature = "cuda-11") => [11, 12, 13],
-        () if cfg!(feature = "cuda-12") => [12, 13, 11],
-        () => [13, 12, 11],
-    };
+/// releases in this order, and as drivers have it.
+pub(crate) fn file_names(stem: &str, releases: [u32; 3]) -> Vec<String> {
     let mut names = vec![format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}")];
     if DLL_SUFFIX == ".dll" {
         names.push(format!("{stem}64{DLL_SUFFIX}"));
@@ -78,7 +104,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn the_names_are_those_that_distributions_use() {
-        let (cuda, nvrtc) = (file_names("cuda"), file_names("nvrtc"));
+        let [cuda, nvrtc] = ["cuda", "nvrtc"].map(|stem| file_names(stem, NEWEST_FIRST));
         for (names, expected) in [
             (cuda, &["libcuda.so", "libcuda.so.1"][..]),
             (nvrtc, &["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11"]),
@@ -86,6 +112,16 @@ mod tests {
             for expected in expected {
                 assert_eq!(names.iter().filter(|name| name == expected).count(), 1, "{names:?}");
             }
+        }
+    }
+
+    #[test]
+    fn the_drivers_release_comes_first() {
+        for (driver, first) in [(Some(11), 11), (Some(12), 12), (Some(13), 13), (Some(14), 13), (None, 13)] {
+            let mut releases = in_order(driver);
+            assert_eq!(releases[0], first);
+            releases.sort_unstable();
+            assert_eq!(releases, [11, 12, 13], "each once");
         }
     }
 

@@ -1,7 +1,6 @@
 //! Copies of rows that lie apart.
 
-use cudarc::driver::sys::{CUDA_MEMCPY2D, CUmemorytype};
-
+use super::sys::{CUDA_MEMCPY2D, CUmemorytype};
 use crate::driver::{DevicePtr, Rows, RowsBetween};
 
 /// What `cuMemcpy2DAsync` is told.

@@ -1,15 +1,14 @@
 //! Tables of a library's functions, all looked up at once.
 //!
-//! cudarc's bindings look each function up at its first call and panic where the library lacks it. Their results are
-//! Rust enums besides, for which a code that a newer library has added would be undefined behaviour. A table finds all
-//! its functions before the first call, names the one that is missing, and takes codes as numbers; the compiler
-//! checks its signatures against cudarc's.
+//! A table finds all its functions before the first call, names the one that is missing, and takes codes as numbers: as Rust
+//! enums, a code that a newer library has added would be undefined behaviour. In unit tests the compiler checks the
+//! signatures against those of the [headers](super::bindings).
 
 use libloading::Library;
 
 /// Declares a table.
 ///
-/// `bindings` are the module with cudarc's signatures, `code` the enum that its functions return, and `error` what an error is
+/// `bindings` is the module with the library's types, `code` the enum that its functions return, and `error` what an error is
 /// (`DriverError` if it is left out).
 ///
 /// Each function becomes an unsafe method of the same name, whose contract is the C function's. What to make of a code
@@ -17,18 +16,18 @@ use libloading::Library;
 macro_rules! functions {
     (
         $(#[$attribute:meta])*
-        struct $Table:ident, bindings $bindings:ident, code $Code:ident;
+        struct $Table:ident, bindings $($bindings:ident)::+, code $Code:ident;
         $($functions:tt)*
     ) => {
         $crate::backends::cuda::table::functions! {
             $(#[$attribute])*
-            struct $Table, bindings $bindings, code $Code, error $crate::base::error::DriverError;
+            struct $Table, bindings $($bindings)::+, code $Code, error $crate::base::error::DriverError;
             $($functions)*
         }
     };
     (
         $(#[$attribute:meta])*
-        struct $Table:ident, bindings $bindings:ident, code $Code:ident, error $Error:ty;
+        struct $Table:ident, bindings $($bindings:ident)::+, code $Code:ident, error $Error:ty;
         $( fn $name:ident($( $argument:ident: $type:ty ),* $(,)?); )*
     ) => {
         $(#[$attribute])*
@@ -43,7 +42,7 @@ macro_rules! functions {
                 Ok(Self {
                     $(
                         // SAFETY: the library's function of this name has this type: the compiler has compared it with
-                        // cudarc's binding, which differs at most in the codes' type, a `u32` enum there and its
+                        // that of the header, which differs at most in the codes' type, a `u32` enum there and its
                         // underlying integer here.
                         $name: unsafe { $crate::backends::cuda::table::symbol(library, stringify!($name)) }.ok_or(stringify!($name))?,
                     )*
@@ -68,7 +67,11 @@ macro_rules! functions {
             )*
         }
 
-        $( const _: unsafe fn($( $type ),*) -> $bindings::$Code = $bindings::$name; )*
+        #[cfg(test)]
+        const _: () = {
+            use $($bindings)::+ as bindings;
+            $( let _: unsafe fn($( $type ),*) -> bindings::$Code = bindings::$name; )*
+        };
     };
 }
 pub(crate) use functions;

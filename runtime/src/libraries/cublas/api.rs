@@ -2,16 +2,15 @@
 
 use std::ffi::{c_int, c_longlong, c_void};
 
-use cudarc::cublas::sys::{
-    self as blas, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasMath_t, cublasOperation_t,
-    cudaDataType,
-};
-use cudarc::cublaslt::sys::{
+use super::lt_sys::{
     self as lt, cublasLtHandle_t, cublasLtMatmulAlgo_t, cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t,
     cublasLtMatmulHeuristicResult_t, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
     cublasLtMatrixLayout_t,
 };
-
+use super::sys::{
+    self as blas, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasMath_t, cublasOperation_t,
+    cudaDataType,
+};
 use crate::backends::cuda::table::functions;
 use crate::base::error::Error;
 use crate::libraries::{Library, of_library};
@@ -24,7 +23,7 @@ static CUBLAS_LT: Library = Library::new("cuBLASLt", "cublasLt", [13, 12, 11], P
 
 functions! {
     /// What every cuBLAS since 11.2 has.
-    struct Functions, bindings blas, code cublasStatus_t, error Error;
+    struct Functions, bindings super::sys, code cublasStatus_t, error Error;
     fn cublasCreate_v2(handle: *mut cublasHandle_t);
     fn cublasDestroy_v2(handle: cublasHandle_t);
     fn cublasSetStream_v2(handle: cublasHandle_t, stream: blas::cudaStream_t);
@@ -133,7 +132,7 @@ of_library!(Functions, CUBLAS, status);
 
 functions! {
     /// What every cuBLASLt since 11.0 has.
-    struct LtFunctions, bindings lt, code cublasStatus_t, error Error;
+    struct LtFunctions, bindings super::lt_sys, code cublasStatus_t, error Error;
     fn cublasLtCreate(handle: *mut cublasLtHandle_t);
     fn cublasLtDestroy(handle: cublasLtHandle_t);
     fn cublasLtMatmulDescCreate(

@@ -1,9 +1,8 @@
 //! What a matrix product is of: [`Gemm`] and [`Batch`].
 
-use cudarc::cublas::sys::cublasComputeType_t;
-
 use super::element::Scale;
 use super::shape::Matrix;
+use super::sys::cublasComputeType_t;
 
 /// The dimensions of a matrix product, `m x k` times `k x n`, and how its matrices lie in memory: in row-major order, as
 /// Rust's arrays of arrays do.

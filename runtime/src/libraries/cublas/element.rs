@@ -1,8 +1,9 @@
 //! The elements that cuBLAS works on.
 
 use bytemuck::Pod;
-use cudarc::cublas::sys::{cublasComputeType_t as Compute, cudaDataType_t as DataType};
 use half::{bf16, f16};
+
+use super::sys::{cublasComputeType_t as Compute, cudaDataType_t as DataType};
 
 /// An element of a matrix: `f32`, `f64`, [`struct@f16`] or [`bf16`].
 #[diagnostic::on_unimplemented(

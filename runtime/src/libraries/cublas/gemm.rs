@@ -2,13 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use cudarc::cublas::sys::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType_t};
-
 use super::dimensions::{Batch, Gemm, Plain};
 use super::element::{Element, Product, Scale};
 use super::handle::Handle;
 use super::host;
 use super::shape::{Matrix, int};
+use super::sys::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType_t};
 use super::{read, written};
 use crate::base::error::Result;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};

@@ -3,9 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use cudarc::cublas::sys::{cublasHandle_t, cublasMath_t};
-
 use super::api::Functions;
+use super::sys::{cublasHandle_t, cublasMath_t};
 use crate::base::error::Result;
 use crate::device::memory::DeviceMemory;
 use crate::engine::{Enqueue, State};

@@ -4,18 +4,17 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use cudarc::cublas::sys::{cublasComputeType_t, cudaDataType_t};
-use cudarc::cublaslt::sys::{
-    self, cublasLtEpilogue_t as Epilogue, cublasLtHandle_t, cublasLtMatmulAlgo_t, cublasLtMatmulDesc_t,
-    cublasLtMatmulDescAttributes_t as Attribute, cublasLtMatmulHeuristicResult_t, cublasLtMatmulPreference_t,
-    cublasLtMatmulPreferenceAttributes_t as Preference, cublasLtMatrixLayout_t,
-};
-
 use super::api::LtFunctions;
 use super::gemm::{argument, device, operation};
 use super::handle::workspace_bytes;
+use super::lt_sys::{
+    self as sys, cublasLtEpilogue_t as Epilogue, cublasLtHandle_t, cublasLtMatmulAlgo_t,
+    cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t as Attribute, cublasLtMatmulHeuristicResult_t,
+    cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t as Preference, cublasLtMatrixLayout_t,
+};
 use super::matmul::Activation;
 use super::shape::Matrix;
+use super::sys::{cublasComputeType_t, cudaDataType_t};
 use crate::base::error::Result;
 use crate::device::memory::DeviceMemory;
 use crate::engine::{Enqueue, State};

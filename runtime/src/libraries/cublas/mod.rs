@@ -45,8 +45,10 @@ mod gemm;
 mod handle;
 mod host;
 mod lt;
+mod lt_sys;
 mod matmul;
 mod shape;
+mod sys;
 mod vector;
 
 pub use dimensions::{Batch, Gemm, Plain};

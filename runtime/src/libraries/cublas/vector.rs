@@ -2,14 +2,13 @@
 
 use std::ffi::c_int;
 
-use cudarc::cublas::sys::{cublasHandle_t, cublasOperation_t};
-
 use super::api::Functions;
 use super::element::{Element, Scale};
 use super::gemm::{argument, device, operation};
 use super::handle::Handle;
 use super::host;
 use super::shape::{Matrix, int};
+use super::sys::{cublasHandle_t, cublasOperation_t};
 use super::{read, written};
 use crate::base::error::Result;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};

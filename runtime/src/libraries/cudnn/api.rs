@@ -2,13 +2,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use cudarc::cudnn::sys::{
-    self, cudaStream_t, cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnConvolutionDescriptor_t,
+use super::sys::{
+    cudaStream_t, cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnConvolutionDescriptor_t,
     cudnnConvolutionFwdAlgo_t, cudnnConvolutionMode_t, cudnnDataType_t, cudnnFilterDescriptor_t,
     cudnnHandle_t, cudnnMathType_t, cudnnNanPropagation_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t,
     cudnnTensorDescriptor_t, cudnnTensorFormat_t,
 };
-
 use crate::backends::cuda::table::{functions, symbol};
 use crate::base::error::Error;
 use crate::libraries::{Library, of_library};
@@ -18,7 +17,7 @@ static LIBRARY: Library =
 
 functions! {
     /// What cuDNN 8 and 9 have, with the same signatures.
-    struct Functions, bindings sys, code cudnnStatus_t, error Error;
+    struct Functions, bindings super::sys, code cudnnStatus_t, error Error;
     fn cudnnCreate(handle: *mut cudnnHandle_t);
     fn cudnnDestroy(handle: cudnnHandle_t);
     fn cudnnSetStream(handle: cudnnHandle_t, stream: cudaStream_t);
@@ -134,7 +133,7 @@ fn status(code: u32) -> &'static str {
 fn name_of(code: u32) -> Option<&'static str> {
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
     let library = LIBRARY.get().ok()?;
-    // SAFETY: the type is that of cudarc's binding, but for the code, an enum there and its integer here.
+    // SAFETY: the type is that of the header, but for the code, an enum there and its integer here.
     let describe = unsafe { symbol::<ErrorString>(library, "cudnnGetErrorString") }?;
     // SAFETY: the function takes any code.
     let text = unsafe { describe(code) };

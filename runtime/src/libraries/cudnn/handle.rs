@@ -3,14 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cudarc::cudnn::sys::{
+use super::api::Functions;
+use super::sys::{
     cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnConvolutionDescriptor_t,
     cudnnConvolutionFwdAlgo_t, cudnnConvolutionMode_t, cudnnDataType_t, cudnnFilterDescriptor_t,
     cudnnHandle_t, cudnnMathType_t, cudnnNanPropagation_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t,
     cudnnTensorDescriptor_t, cudnnTensorFormat_t,
 };
-
-use super::api::Functions;
 use super::{Activation, Convolution};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::driver::DevicePtr;

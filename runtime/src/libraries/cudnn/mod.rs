@@ -41,6 +41,7 @@ mod convolution;
 mod handle;
 mod host;
 mod layers;
+mod sys;
 
 pub use convolution::{Convolution, convolution};
 pub use layers::{Activation, Softmax, activation, bias, softmax};

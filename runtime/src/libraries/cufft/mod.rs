@@ -38,17 +38,18 @@
 mod host;
 mod plan;
 mod shape;
+mod sys;
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
-use cudarc::cufft::sys::cufftType as Transform;
 /// A complex number: `re` and `im`, one after the other.
 pub use num_complex::Complex;
 use rustfft::FftDirection;
 pub use shape::Sizes;
 
+use self::sys::cufftType as Transform;
 use crate::base::error::Result;
 use crate::device::launch::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::engine::Enqueue;

@@ -3,13 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cudarc::cufft::sys::{
-    self, cudaStream_t, cufftComplex, cufftDoubleComplex, cufftDoubleReal, cufftHandle, cufftReal,
-    cufftType as Transform,
-};
 use rustfft::FftDirection;
 
 use super::shape::Shape;
+use super::sys::{
+    cudaStream_t, cufftComplex, cufftDoubleComplex, cufftDoubleReal, cufftHandle, cufftReal,
+    cufftType as Transform,
+};
 use crate::backends::cuda::table::functions;
 use crate::base::error::{Error, Result};
 use crate::device::slices::{Slices, Views};
@@ -21,7 +21,7 @@ static LIBRARY: Library = Library::new("cuFFT", "cufft", [12, 11, 10], "nvidia-c
 
 functions! {
     /// What every cuFFT since that of CUDA 11.0 has.
-    struct Functions, bindings sys, code cufftResult, error Error;
+    struct Functions, bindings super::sys, code cufftResult, error Error;
     fn cufftCreate(plan: *mut cufftHandle);
     fn cufftDestroy(plan: cufftHandle);
     fn cufftSetAutoAllocation(plan: cufftHandle, allocate: c_int);

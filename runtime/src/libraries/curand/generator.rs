@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::ptr;
 
 use bytemuck::Pod;
-use cudarc::curand::sys::{
-    self, cudaStream_t, curandGenerator_t, curandOrdering, curandOrdering_t, curandRngType, curandRngType_t,
-};
 
+use super::sys::{
+    cudaStream_t, curandGenerator_t, curandOrdering, curandOrdering_t, curandRngType, curandRngType_t,
+};
 use super::{Philox, host, sealed};
 use crate::backends::cuda::table::functions;
 use crate::base::error::{Error, Result};
@@ -22,7 +22,7 @@ static LIBRARY: Library =
 
 functions! {
     /// What every cuRAND since that of CUDA 11.0 has.
-    struct Functions, bindings sys, code curandStatus_t, error Error;
+    struct Functions, bindings super::sys, code curandStatus_t, error Error;
     fn curandCreateGenerator(generator: *mut curandGenerator_t, kind: curandRngType_t);
     fn curandDestroyGenerator(generator: curandGenerator_t);
     fn curandSetStream(generator: curandGenerator_t, stream: cudaStream_t);

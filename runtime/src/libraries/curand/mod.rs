@@ -36,6 +36,7 @@
 
 mod generator;
 mod host;
+mod sys;
 
 use bytemuck::Pod;
 

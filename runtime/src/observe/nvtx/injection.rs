@@ -12,7 +12,7 @@ use std::mem::transmute;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use cudarc::nvtx::sys::{nvtxDomainHandle_t, nvtxEventAttributes_t};
+use crate::observe::nvtx::sys::{nvtxDomainHandle_t, nvtxEventAttributes_t};
 use libloading::Library;
 
 /// Names the tool's library.

@@ -63,7 +63,7 @@ fn stubs(flags: &[&str]) -> PathBuf {
         fs::create_dir_all(&folder).expect("a folder for the stubs");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/stubs");
         for library in ["libcuda", "libnvrtc"] {
-            // The first name that cudarc looks for, so that it comes before any real library. Renamed into place, since
+            // The first name that is looked for, so that it comes before any real library. Renamed into place, since
             // another process may be using the one there.
             let unfinished = folder.join(format!("{library}.{}", process::id()));
             let status = process::Command::new("cc")
@@ -252,6 +252,42 @@ fn a_driver_older_than_cu_func_load_will_do() {
     });
     let Some(calls) = calls else { return };
     assert!(calls.contains("cuModuleGetFunction m1 saxpy\ncuFuncSetAttribute saxpy"), "{calls}");
+}
+
+/// CUDA 12 has given these two functions a second version.
+#[test]
+fn a_driver_of_cuda_11_has_graphs_of_the_first_version() {
+    let flags = [
+        "-DcuGraphAddKernelNode_v2=cuGraphAddKernelNode",
+        "-DcuGraphExecKernelNodeSetParams_v2=cuGraphExecKernelNodeSetParams",
+    ];
+    let calls = recorded("a_driver_of_cuda_11_has_graphs_of_the_first_version", &flags, &[], || {
+        let device = Cuda::open(0).expect("the stub's device");
+        let saxpy = device.load(&SAXPY).expect("the stub compiles anything").function;
+        let params = [ptr::null_mut(); 4];
+        let recording = |grid| {
+            let mut recording = Recording::default();
+            // SAFETY: there are no sizes, so that nothing is read of the parameters.
+            unsafe { recording.push(TAG, &[], &Command::Launch(&launch(saxpy, grid, 0, &params))) };
+            recording
+        };
+        // SAFETY: the kernel is live, and nothing is launched.
+        unsafe {
+            let graph = ok(device.build_graph(&recording(4)));
+            assert!(ok(device.update_graph(&graph, &recording(5), &[0])));
+            ok(device.destroy_graph(&graph));
+        }
+    });
+    let Some(calls) = calls else { return };
+    let kernels: Vec<_> =
+        calls.lines().filter(|line| line.contains("Kernel") && line.contains("<<<")).collect();
+    assert_eq!(
+        kernels,
+        [
+            "cuGraphAddKernelNode g1 n1 saxpy <<<(4, 1, 1), (256, 1, 1), 0>>>",
+            "cuGraphExecKernelNodeSetParams x1 n1 saxpy <<<(5, 1, 1), (256, 1, 1), 0>>>",
+        ]
+    );
 }
 
 #[test]

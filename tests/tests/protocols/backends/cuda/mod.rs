@@ -6,6 +6,7 @@ mod ends;
 pub(crate) mod handles;
 mod host;
 pub(crate) mod page;
+pub(crate) mod sys;
 #[allow(dead_code, reason = "the models use a part of it")]
 #[path = "../../../../../runtime/src/backends/cuda/words.rs"]
 pub(crate) mod words;

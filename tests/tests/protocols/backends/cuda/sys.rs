@@ -1,0 +1,3 @@
+//! What CUDA's driver has in `cuda.h`.
+
+pub(crate) use cudarc::driver::sys::*;
