@@ -62,7 +62,13 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Runs a body and waits for it.
 pub(super) fn run(body: HostBody) -> thread::Result<()> {
     // What a body has left half-done is the user's data, which a failed run says nothing about.
-    let body = move || catch_unwind(AssertUnwindSafe(body));
+    let body = move || {
+        // Where the system gives no threads the body is on the caller's, and may wait there as little as elsewhere.
+        let was_inside = IS_IN_CREW.replace(true);
+        let outcome = catch_unwind(AssertUnwindSafe(body));
+        IS_IN_CREW.set(was_inside);
+        outcome
+    };
     let Some(mut crew) = crew() else { return body() };
     let (done, result) = mpsc::sync_channel::<Result<(), Box<dyn Any + Send>>>(1);
     // Whoever takes it first carries it out.

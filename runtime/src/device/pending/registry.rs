@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::allocations::Allocations;
-use super::callbacks::{self, Callbacks, Message};
+use super::callbacks::{self, Callbacks};
 use super::callers::Callers;
 use super::stream::{Kind, Stream};
 use super::uses::{Memory, Used, Uses, is_same};
 use crate::base::error::{Error, Result};
-use crate::driver::{DevicePtr, HostJob};
+use crate::driver::DevicePtr;
 
 /// One for each device.
 #[derive(Default)]
@@ -138,14 +138,7 @@ impl Registry {
         &self.callers
     }
 
-    /// Has the thread for callbacks do something: one thing after another.
-    pub(crate) fn call_back(&self, job: HostJob) -> Result<()> {
-        // The thread ends when the last sender is dropped.
-        let _ = self.callbacks()?.send(Message::Do(job));
-        Ok(())
-    }
-
-    /// Where callbacks are sent to.
+    /// Where callbacks are sent to: to a thread that does one thing after another.
     pub(crate) fn callbacks(&self) -> Result<Callbacks> {
         let mut known = locked(&self.callbacks);
         match &*known {
