@@ -268,7 +268,8 @@ fn a_driver_of_cuda_11_has_graphs_of_the_first_version() {
         let recording = |grid| {
             let mut recording = Recording::default();
             // SAFETY: there are no sizes, so that nothing is read of the parameters.
-            unsafe { recording.push(TAG, &[], &Command::Launch(&launch(saxpy, grid, 0, &params))) };
+            unsafe { recording.push(TAG, &[], &Command::Launch(&launch(saxpy, grid, 0, &params))) }
+                .expect("a graph has kernels");
             recording
         };
         // SAFETY: the kernel is live, and nothing is launched.
