@@ -743,7 +743,7 @@ static CUresult set(
     const char *symbol, uintptr_t to, size_t pitch, unsigned value, size_t word, size_t count, Object *stream
 ) {
     CUresult code = with(symbol, 's', stream);
-    if (!code && count && !holding('d', to, pitch * (count - 1) + word)) code = INVALID_VALUE;
+    if (!code && count && (to % word || !holding('d', to, pitch * (count - 1) + word))) code = INVALID_VALUE;
     for (size_t i = 0; !code && i < count; i++) memcpy((char *)to + i * pitch, &value, word);
     return done(
         code, "%s %s %zu %x %zu %s", symbol, name_of('d', to), pitch, value, count, NAME('s', stream)

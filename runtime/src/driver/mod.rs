@@ -19,7 +19,7 @@ use crate::base::kernel::{Grid, KernelInfo};
 use crate::base::model::DeviceModel;
 pub(crate) use crate::base::tag::Tag;
 use command::recording::Recording;
-pub(crate) use command::{Command, HostJob, Rows, RowsBetween};
+pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
 pub use handles::{Access, DevicePtr};
 pub(crate) use handles::{Cluster, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol};
 pub use launch::HostBody;

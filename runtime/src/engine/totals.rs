@@ -85,3 +85,77 @@ impl Totals {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::plan::{HostPlan, OperationPlan};
+    use crate::engine::arguments::HostSource;
+    use crate::engine::arguments::shape::{Edge, Shape, Size};
+
+    const fn download(host: usize, conditional: bool) -> OperationPlan {
+        OperationPlan {
+            stage: 0,
+            stream: 0,
+            text: "copy dx -> y",
+            kind: OperationKind::Download { host, buffer: 0 },
+            conditional,
+            repeat: None,
+            accesses: &[],
+            line: 1,
+            column: 1,
+        }
+    }
+
+    const fn output(name: &'static str) -> HostPlan {
+        HostPlan { name, reads: false, writes: true, line: 1, column: 1 }
+    }
+
+    /// `y` is written by operations 0 and 1, `z` by operation 2, which chunks may leave out.
+    static PLAN: Plan = Plan {
+        pipeline: "P",
+        file: "src/main.rs",
+        line: 1,
+        column: 1,
+        streams: &[],
+        stages: &["store"],
+        hosts: &[output("y"), output("z")],
+        buffers: &[],
+        operations: &[download(0, false), download(0, false), download(1, true)],
+        events: &[],
+        waits: &[],
+    };
+
+    /// How far `y` and `z` got, in chunks and in elements. Chunks have 10 items, and items 2 elements.
+    fn complete(totals: &Totals, lacking: usize) -> [(u64, usize); 2] {
+        let shape = Shape::new("y", Size::of::<f32>(2), Edge::Clamp).unwrap();
+        let hosts = [(); 2].map(|()| HostArgument { source: HostSource::unknown(), shape });
+        let complete = totals.complete(&PLAN, &hosts, lacking, |chunks| 10 * chunks, |_| None);
+        [0, 1].map(|host| (complete[host].chunks, complete[host].elements))
+    }
+
+    #[test]
+    fn an_output_is_complete_as_far_as_the_slowest_of_its_downloads() {
+        let mut totals = Totals::default();
+        for operation in [0, 1, 2, 0, 1, 2, 0] {
+            totals.downloaded(operation);
+        }
+        assert_eq!(complete(&totals, usize::MAX), [(0, 0); 2], "nothing is known to have arrived");
+        let mut over = totals.clone();
+        over.all_arrived();
+        assert_eq!(complete(&over, usize::MAX), [(2, 40), (0, 0)]);
+        assert_eq!(complete(&over, 1), [(1, 20), (0, 0)], "a function has failed at the second chunk");
+        totals.note_arrivals(|operation| [3, 1, 2][operation]);
+        assert_eq!(complete(&totals, usize::MAX), [(1, 20), (0, 0)]);
+    }
+
+    #[test]
+    fn what_was_moved_adds_up() {
+        let moved = |to_device, to_host, staged| Totals { to_device, to_host, staged, ..Totals::default() };
+        let mut totals = moved(3, 5, 7);
+        totals.add(&moved(10, 20, 40));
+        let mut report = Report::of_nothing();
+        totals.tell(&mut report);
+        assert_eq!((report.bytes_to_device, report.bytes_to_host, report.bytes_staged), (13, 25, 47));
+    }
+}

@@ -30,7 +30,11 @@ pub(super) fn check(program: &Program, diagnostics: &mut Diagnostics) {
             OperationKind::CopyBuffer { from, to, names } => {
                 copy(buffer(*from), buffer(*to), false, names, diagnostics)
             }
-            _ => {}
+            OperationKind::Fill(_)
+            | OperationKind::Launch(_)
+            | OperationKind::Call(_)
+            | OperationKind::Host(_)
+            | OperationKind::Then(_) => {}
         }
     }
     let shapes = program.hosts.iter().map(|host| (&host.name, &host.shape));

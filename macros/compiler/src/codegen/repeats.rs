@@ -12,7 +12,7 @@ use syn::{
 use super::names::hygienic;
 use super::run::private;
 use super::{Context, mentions};
-use crate::resolve::{CallArgument, Operation, OperationKind, Program, Shape};
+use crate::resolve::{Operation, OperationKind, Program, Shape};
 
 /// Methods of numbers. The runtime has functions of the same names, by which rustc tells whether a call is of
 /// a number's own method. Other methods may be the user's, and depend on anything.
@@ -64,8 +64,13 @@ pub(super) fn repeats(cx: &Context<'_>) -> Option<TokenStream> {
 /// What the operations follow from besides the parameters and the chunk, if that is constants.
 fn known(program: &Program) -> Option<Known<'_>> {
     // What no graph can hold.
-    let is_direct = |kind: &OperationKind| {
-        matches!(kind, OperationKind::Call(_) | OperationKind::Host(_) | OperationKind::Then(_))
+    let is_direct = |kind: &OperationKind| match kind {
+        OperationKind::Call(_) | OperationKind::Host(_) | OperationKind::Then(_) => true,
+        OperationKind::Upload { .. }
+        | OperationKind::Download { .. }
+        | OperationKind::CopyBuffer { .. }
+        | OperationKind::Fill(_)
+        | OperationKind::Launch(_) => false,
     };
     if program.operations.iter().any(|operation| is_direct(&operation.kind)) {
         return None;
@@ -145,10 +150,7 @@ fn names_a_constant(path: &Path) -> bool {
 
 /// Whether an operation fills with an expression, or gives it to a kernel.
 fn is_value(operation: &Operation, expr: &Expr) -> bool {
-    let fills = matches!(&operation.kind, OperationKind::Fill(fill) if std::ptr::eq(&fill.value, expr));
-    let scalar =
-        |arg: &CallArgument| matches!(arg, CallArgument::Scalar(scalar) if std::ptr::eq(scalar, expr));
-    fills || operation.args().iter().any(scalar)
+    operation.values().into_iter().any(|value| std::ptr::eq(value, expr))
 }
 
 fn is_upper(name: &Ident) -> bool {

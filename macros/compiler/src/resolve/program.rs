@@ -314,7 +314,11 @@ impl Operation {
         match &self.kind {
             OperationKind::Launch(launch) => &launch.args,
             OperationKind::Call(invocation) | OperationKind::Host(invocation) => &invocation.args,
-            _ => &[],
+            OperationKind::Upload { .. }
+            | OperationKind::Download { .. }
+            | OperationKind::CopyBuffer { .. }
+            | OperationKind::Fill(_)
+            | OperationKind::Then(_) => &[],
         }
     }
 
@@ -323,7 +327,11 @@ impl Operation {
         match &self.kind {
             OperationKind::Launch(launch) => Some(&launch.kernel),
             OperationKind::Call(invocation) | OperationKind::Host(invocation) => Some(&invocation.path),
-            _ => None,
+            OperationKind::Upload { .. }
+            | OperationKind::Download { .. }
+            | OperationKind::CopyBuffer { .. }
+            | OperationKind::Fill(_)
+            | OperationKind::Then(_) => None,
         }
     }
 
@@ -332,8 +340,44 @@ impl Operation {
         match self.kind {
             OperationKind::Upload { from, .. } => Some((from, Mode::Read)),
             OperationKind::Download { to, .. } => Some((to, Mode::Write)),
-            _ => None,
+            OperationKind::CopyBuffer { .. }
+            | OperationKind::Fill(_)
+            | OperationKind::Launch(_)
+            | OperationKind::Call(_)
+            | OperationKind::Host(_)
+            | OperationKind::Then(_) => None,
         }
+    }
+
+    /// The user's expressions in it that are values: what it fills with, and what it passes. A callback is code, and no value.
+    pub fn values(&self) -> Vec<&Expr> {
+        fn passed(argument: &CallArgument) -> Option<&Expr> {
+            match argument {
+                CallArgument::Scalar(expr) => Some(expr),
+                CallArgument::Buffer { .. } => None,
+            }
+        }
+        match &self.kind {
+            OperationKind::Upload { .. }
+            | OperationKind::Download { .. }
+            | OperationKind::CopyBuffer { .. } => Vec::new(),
+            OperationKind::Fill(fill) => vec![&fill.value],
+            OperationKind::Launch(_) | OperationKind::Call(_) | OperationKind::Host(_) => {
+                self.args().iter().filter_map(passed).collect()
+            }
+            OperationKind::Then(_) => Vec::new(),
+        }
+    }
+
+    /// All of the user's expressions in it: its [values](Self::values), and a launch's configuration.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        let mut expressions = Vec::new();
+        if let OperationKind::Launch(launch) = &self.kind {
+            expressions.extend([&launch.grid, &launch.block]);
+            expressions.extend(&launch.shared);
+        }
+        expressions.extend(self.values());
+        expressions
     }
 }
 
@@ -351,21 +395,7 @@ impl Mark {
 impl Program {
     /// The user's expressions in the stages: of operations, and of the `if`s and `repeat`s around them.
     pub fn expressions(&self) -> Vec<&Expr> {
-        let mut expressions = Vec::new();
-        for operation in &self.operations {
-            match &operation.kind {
-                OperationKind::Fill(fill) => expressions.push(&fill.value),
-                OperationKind::Launch(launch) => {
-                    expressions.extend([&launch.grid, &launch.block]);
-                    expressions.extend(&launch.shared);
-                }
-                _ => {}
-            }
-            expressions.extend(operation.args().iter().filter_map(|arg| match arg {
-                CallArgument::Scalar(expr) => Some(expr),
-                CallArgument::Buffer { .. } => None,
-            }));
-        }
+        let mut expressions: Vec<_> = self.operations.iter().flat_map(Operation::expressions).collect();
         for block in &self.blocks {
             if let BlockKind::If(expr) | BlockKind::Repeat(expr) = &block.kind {
                 expressions.push(expr);

@@ -2,7 +2,7 @@
 
 use super::api::Api;
 use super::sys::{CUdeviceptr, CUstream};
-use crate::driver::DriverResult;
+use crate::driver::{DriverResult, fill_word};
 
 /// What one memset writes at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +51,14 @@ fn words(pattern: &[u8]) -> Vec<Word> {
         [a, ..] => Word::Byte(a),
         [] => Word::Byte(0),
     };
-    let bytes = [4, 2, 1].into_iter().find(|bytes| pattern.len().is_multiple_of(*bytes)).unwrap_or(1);
-    pattern.chunks_exact(bytes).map(word).collect()
+    pattern.chunks_exact(fill_word(pattern.len())).map(word).collect()
 }
 
 /// Writes the pattern `count` times: one memset where all its words are the same, else one for each word, which writes
 /// every place of that word.
 ///
 /// # Safety
-/// As `cuMemsetD32Async`: `to` is aligned to 4 bytes and has room, the stream is live.
+/// As `cuMemsetD32Async`: `to` is aligned to the pattern's [word](fill_word) and has room, the stream is live.
 pub(super) unsafe fn fill(
     api: &Api,
     to: CUdeviceptr,

@@ -8,7 +8,7 @@ use super::memory::{Place, Span};
 use super::model::Model;
 use super::queue::{Action, Work};
 use crate::base::engine::Engine;
-use crate::driver::{Access, Command, DevicePtr, DriverResult, HostBody, Rows, RowsBetween};
+use crate::driver::{Access, Command, DevicePtr, DriverResult, HostBody, Rows, RowsBetween, fill_word};
 
 /// A command that does something, ready to be enqueued.
 pub(super) struct Planned {
@@ -74,6 +74,9 @@ pub(super) fn planned(
                 bytes.ok_or_else(|| fault::invalid_value(call, "more bytes than can be addressed"))?;
             if bytes == 0 {
                 return Ok(None);
+            }
+            if !to.0.is_multiple_of(fill_word(pattern.len()) as u64) {
+                return Err(fault::invalid_value(call, "memory that is not aligned to what a memset writes"));
             }
             let span = Span { start: address(to), bytes, write: true, place: Some(Place::Device) };
             let demand = Demand::kernel(model, bytes as f64, None);

@@ -309,7 +309,45 @@ impl OperationKind {
 
     /// Whether the host has a part in it, so that no graph can hold it: a routine, a function, a callback.
     pub(crate) fn is_direct(self) -> bool {
-        matches!(self, Self::Call { .. } | Self::Host { .. } | Self::Then)
+        match self {
+            Self::Call { .. } | Self::Host { .. } | Self::Then => true,
+            Self::Upload { .. }
+            | Self::Download { .. }
+            | Self::CopyOnDevice { .. }
+            | Self::CopyToScratch { .. }
+            | Self::CopyFromScratch { .. }
+            | Self::Fill { .. }
+            | Self::Launch { .. } => false,
+        }
+    }
+
+    /// Whether it is a kernel, this crate's user's or one of CUDA's own that fills. What a routine enqueues is not known.
+    pub(crate) fn is_kernel(self) -> bool {
+        match self {
+            Self::Fill { .. } | Self::Launch { .. } => true,
+            Self::Upload { .. }
+            | Self::Download { .. }
+            | Self::CopyOnDevice { .. }
+            | Self::CopyToScratch { .. }
+            | Self::CopyFromScratch { .. }
+            | Self::Call { .. }
+            | Self::Host { .. }
+            | Self::Then => false,
+        }
+    }
+
+    /// Whether its time follows from nothing but a profile: a kernel's, a routine's, a function's.
+    pub(crate) fn is_measured(self) -> bool {
+        match self {
+            Self::Launch { .. } | Self::Call { .. } | Self::Host { .. } => true,
+            Self::Upload { .. }
+            | Self::Download { .. }
+            | Self::CopyOnDevice { .. }
+            | Self::CopyToScratch { .. }
+            | Self::CopyFromScratch { .. }
+            | Self::Fill { .. }
+            | Self::Then => false,
+        }
     }
 }
 

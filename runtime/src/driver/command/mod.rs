@@ -30,8 +30,7 @@ pub(crate) enum Command<'a> {
     CopyOnDevice { to: DevicePtr, from: DevicePtr, bytes: usize },
     /// Copies rows. Where both sides are on the device, they do not overlap.
     CopyRows(Rows),
-    /// Writes `pattern`, whose length is at most 65,536 bytes, `count` times one after another. `to` is
-    /// aligned to the largest of 4, 2 and 1 bytes that divides the pattern.
+    /// Writes `pattern` `count` times, one after another. `to` is aligned to the pattern's [word](fill_word).
     Fill { to: DevicePtr, pattern: &'a [u8], count: usize },
     /// Launches a kernel. The caller has checked the limits. The parameters match the kernel's, each of them
     /// points to as many initialised bytes as its size says, and the kernel stays within the accesses.
@@ -161,6 +160,12 @@ impl Command<'_> {
     }
 }
 
+/// What a memset writes at a time, in bytes, for a pattern of so many: the largest of 4, 2 and 1 that divides it. A memset refuses
+/// memory that is not aligned to it.
+pub(crate) fn fill_word(pattern: usize) -> usize {
+    [4, 2].into_iter().find(|bytes| pattern.is_multiple_of(*bytes)).unwrap_or(1)
+}
+
 /// A copy of rows that lie apart. Sizes are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows {
@@ -255,6 +260,12 @@ mod tests {
         let graph = Command::Graph { graph: &RawGraph::default(), nodes: &nodes, bodies: Vec::new() };
         assert_eq!(said(&graph), ("cuGraphLaunch", None, 0, 0, vec![]));
         assert!(!graph.is_nothing());
+    }
+
+    #[test]
+    fn a_word_is_what_divides_the_pattern() {
+        let words = [1, 2, 3, 4, 6, 8, 10, 12, 13].map(fill_word);
+        assert_eq!(words, [1, 2, 1, 4, 2, 4, 2, 4, 1]);
     }
 
     #[test]

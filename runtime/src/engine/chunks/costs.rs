@@ -148,7 +148,13 @@ fn enqueuing(plan: &Plan, spec: &DeviceModel) -> f64 {
         OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Fill { .. } => {
             spec.launch_call
         }
-        _ => spec.host_call,
+        OperationKind::Upload { .. }
+        | OperationKind::Download { .. }
+        | OperationKind::CopyOnDevice { .. }
+        | OperationKind::CopyToScratch { .. }
+        | OperationKind::CopyFromScratch { .. }
+        | OperationKind::Host { .. }
+        | OperationKind::Then => spec.host_call,
     };
     let calls: f64 = plan.operations.iter().map(|operation| call(operation).as_secs_f64()).sum();
     calls + spec.event_call.as_secs_f64() * (plan.events.len() + plan.waits.len()) as f64

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::plan::{OperationKind, Plan};
+use crate::base::plan::Plan;
 use crate::driver::Nanos;
 
 use crate::engine::targets::timed::Timed;
@@ -41,7 +41,7 @@ pub(crate) fn costs(plan: &Plan, timed: &[Timed]) -> Vec<Option<MeasuredCost>> {
         }
     }
     let cost = |(operation, (time, bytes, count)): (usize, (f64, f64, usize))| {
-        let known = count > 0 && is_measured(plan.operations[operation].kind);
+        let known = count > 0 && plan.operations[operation].kind.is_measured();
         let cost = known.then(|| MeasuredCost { time: time / count as f64, bytes: bytes / count as f64 });
         cost.filter(|cost| cost.time >= SHORTEST)
     };
@@ -76,9 +76,4 @@ fn alone(timed: &[Timed]) -> Vec<Nanos> {
         }
     }
     times
-}
-
-/// Whether an operation's time follows from nothing but a profile: a kernel's, a routine's, a function's.
-pub(crate) fn is_measured(kind: OperationKind) -> bool {
-    matches!(kind, OperationKind::Launch { .. } | OperationKind::Call { .. } | OperationKind::Host { .. })
 }

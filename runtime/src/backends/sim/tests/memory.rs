@@ -22,6 +22,28 @@ fn memory_is_aligned() {
     }
 }
 
+/// As on a GPU, whose memsets write words.
+#[test]
+fn fills_of_misaligned_memory_are_refused() {
+    let rig = Rig::new();
+    let (stream, at) = (rig.stream(), rig.device(64));
+    // SAFETY: see `Rig`.
+    let fill = |offset, pattern: &[u8]| unsafe {
+        rig.sim.enqueue(Command::Fill { to: at.offset(offset), pattern, count: 2 }, stream, tag(0, 0))
+    };
+    let ways: [(usize, &[u8]); 6] =
+        [(1, &[1]), (1, &[1, 2, 3]), (2, &[1, 2]), (6, &[1; 6]), (4, &[1; 4]), (4, &[1; 8])];
+    for (offset, pattern) in ways {
+        fill(offset, pattern).unwrap();
+    }
+    let ways: [(usize, &[u8]); 4] = [(1, &[1, 2]), (2, &[1; 4]), (6, &[1; 8]), (3, &[1; 6])];
+    for (offset, pattern) in ways {
+        let error = fill(offset, pattern).unwrap_err();
+        assert_eq!((error.code, &*error.name), (1, "CUDA_ERROR_INVALID_VALUE"), "{pattern:?} at {offset}");
+    }
+    rig.sync(stream).unwrap();
+}
+
 #[test]
 fn device_memory_is_limited() {
     let rig = Rig::with(Spec::h200().with_memory(1024));

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::{Kernel, New, Node, NodeWork, Recording, Word, words_of};
-use crate::driver::{Access, Command, RawFunction, RawLaunch, Tag};
+use crate::driver::{Access, Command, RawFunction, RawLaunch, Tag, fill_word};
 
 impl Recording {
     /// Whether the node of this index is such a command: what [`push`](Self::push) would make of it.
@@ -116,7 +116,11 @@ impl Recording {
             _ => true,
         };
         let one_word = |recording: &Self, node: &Node| match node.work {
-            NodeWork::Fill { pattern, .. } => matches!(recording.pattern(pattern).len(), 1 | 2 | 4),
+            // It is one memset, whatever is in the pattern.
+            NodeWork::Fill { pattern, .. } => {
+                let bytes = recording.pattern(pattern).len();
+                bytes == fill_word(bytes)
+            }
             _ => true,
         };
         let mut changed = changed.iter().map(|&index| index as usize);

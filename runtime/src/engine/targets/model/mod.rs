@@ -15,7 +15,7 @@ use crate::driver::{Access, Command, DriverResult, Nanos, RawEvent, RawStream, T
 use crate::engine::arguments::in_place::InPlace;
 use crate::engine::streams::Streams;
 use crate::engine::targets::graph::recorder::Cover;
-use crate::engine::targets::measured::{MeasuredCost, is_measured};
+use crate::engine::targets::measured::MeasuredCost;
 use crate::engine::targets::model::graphs::{Graphs, Step};
 use crate::engine::targets::what::What;
 
@@ -231,7 +231,7 @@ impl Model {
     ) -> DriverResult<()> {
         let time = self.measured(tag).map(|cost| cost.time(what.bytes));
         let operation = self.plan.operations.get(tag.operation as usize);
-        self.by_bytes |= time.is_none() && operation.is_some_and(|operation| is_measured(operation.kind));
+        self.by_bytes |= time.is_none() && operation.is_some_and(|operation| operation.kind.is_measured());
         let blocks = Some(what.blocks).filter(|&blocks| blocks > 0);
         let demand = self.forecast.kernel(what.bytes as f64, over_the_link, time, blocks);
         self.work(stream, tag, what, demand, self.costs[1])

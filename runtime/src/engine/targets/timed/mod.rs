@@ -25,7 +25,7 @@ pub(crate) use crate::engine::targets::timed::stamp::Clockwork;
 use crate::engine::targets::timed::stamp::{Stamp, was_busy};
 
 use crate::base::model::DeviceModel;
-use crate::base::plan::{Distance, OperationKind, Plan, WaitPlan};
+use crate::base::plan::{Distance, Plan, WaitPlan};
 use crate::device::Device;
 use crate::device::memory::NO_OPERATION;
 use crate::device::stream::{Event, Stream};
@@ -417,8 +417,10 @@ fn is_awaited(plan: &Plan, event: usize) -> bool {
     let is_copy = way(plan.operations[plan.events[event].operation].kind).is_some();
     let by_a_kernel = |wait: &&WaitPlan| {
         let waiting = &plan.operations[wait.operation];
-        let is_kernel = matches!(waiting.kind, OperationKind::Launch { .. } | OperationKind::Fill { .. });
-        is_kernel && !waiting.conditional && wait.event == event && wait.distance == Distance::Same
+        waiting.kind.is_kernel()
+            && !waiting.conditional
+            && wait.event == event
+            && wait.distance == Distance::Same
     };
     is_copy && plan.waits.iter().any(|wait| by_a_kernel(&wait))
 }
