@@ -1,4 +1,5 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![deny(missing_debug_implementations, unreachable_pub)]
 #![doc = include_str!("first-screen.md")]
 //!
 //! # Where to look
@@ -129,6 +130,30 @@ pub use libraries::curand;
 pub use observe::timeline::{Cause, Comparison, Engine, Finding, Gantt, Row, Span, Timeline};
 pub use session::Session;
 pub use streams::{Event, Stream};
+
+/// What a program may hand to another thread, or share with one, stays so.
+const _: () = {
+    const fn crosses_threads<T: Send + Sync>() {}
+    crosses_threads::<Device>();
+    crosses_threads::<DeviceBuf<f32>>();
+    crosses_threads::<PinnedBuf<f32>>();
+    crosses_threads::<PinnedSlice<'_, f32>>();
+    crosses_threads::<Stream>();
+    crosses_threads::<Event>();
+    crosses_threads::<engine::Pipeline>();
+    crosses_threads::<Options<engine::Pipeline>>();
+    crosses_threads::<Spec>();
+    crosses_threads::<DeviceModel>();
+    crosses_threads::<Cancel>();
+    crosses_threads::<Job<Report>>();
+    crosses_threads::<Session<f32, f32, ()>>();
+    crosses_threads::<Error>();
+    crosses_threads::<Plan>();
+    crosses_threads::<Report>();
+    crosses_threads::<Timeline>();
+    const fn goes_to_threads<T: Send>() {}
+    goes_to_threads::<streams::Graph>();
+};
 
 /// Bytes in a kibibyte.
 pub const KIB: usize = 1 << 10;

@@ -20,6 +20,7 @@ pub trait PlainData<'a>: Pod {}
 impl<T: Pod> PlainData<'_> for T {}
 
 /// Where it is named, rustc asks whether the elements are plain data.
+#[derive(Debug)]
 pub struct PlainElements<T: for<'a> PlainData<'a>>(PhantomData<T>);
 
 /// [`PlainData`] for an element that is written `f16`: without an import that is rustc's own type, which is no struct of the
@@ -34,6 +35,7 @@ pub trait HalfData<'a>: Pod {}
 impl<T: Pod> HalfData<'_> for T {}
 
 /// [`PlainElements`] for an element that is written `f16`.
+#[derive(Debug)]
 pub struct HalfElements<T: for<'a> HalfData<'a>>(PhantomData<T>);
 
 /// Stops the compilation unless a value of `T` has one of these layouts. Each is a size, and an alignment

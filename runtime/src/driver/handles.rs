@@ -5,6 +5,7 @@ use std::ops::Range;
 /// An address in device memory. On the simulated device it is an address in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[doc(hidden)]
+#[cfg_attr(not(feature = "curand"), allow(unreachable_pub, reason = "a sealed trait of cuRAND's has it"))]
 pub struct DevicePtr(pub(crate) u64);
 
 impl DevicePtr {

@@ -54,17 +54,17 @@ pub(crate) struct RawLaunch<'a> {
 
 impl RawLaunch<'_> {
     /// Its launch configuration.
-    pub fn configuration(&self) -> Grid {
+    pub(crate) fn configuration(&self) -> Grid {
         Grid { grid_dim: self.grid, block_dim: self.block, shared: self.shared }
     }
 
     /// How many blocks it has; `None` of a routine that is simulated, which has no grid of its own.
-    pub fn blocks(&self) -> Option<u64> {
+    pub(crate) fn blocks(&self) -> Option<u64> {
         (self.function.handle != 0).then(|| volume(self.grid))
     }
 
     /// Makes its host body, unless that comes with a graph.
-    pub fn body(&self) -> Option<HostBody> {
+    pub(crate) fn body(&self) -> Option<HostBody> {
         match self.bodies {
             HostBodies::Many(bodies) => Some(bodies.body(self.configuration())),
             HostBodies::One(body) => Some(body()),

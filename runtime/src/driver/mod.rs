@@ -20,8 +20,10 @@ use crate::base::model::DeviceModel;
 pub(crate) use crate::base::tag::Tag;
 use command::recording::Recording;
 pub(crate) use command::{Command, HostJob, Rows, RowsBetween, fill_word};
-pub use handles::{Access, DevicePtr};
-pub(crate) use handles::{Cluster, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol};
+pub use handles::Access;
+pub(crate) use handles::{
+    Cluster, DevicePtr, Loaded, RawEvent, RawFunction, RawGraph, RawModule, RawStream, RawSymbol,
+};
 pub use launch::HostBody;
 pub(crate) use launch::{Bodies, HostBodies, RawLaunch};
 

@@ -9,7 +9,7 @@ mod explain;
 mod feeds;
 mod fits;
 mod frame;
-pub mod numbers;
+pub(crate) mod numbers;
 mod options;
 mod pipeline;
 mod place;

@@ -250,6 +250,12 @@ pub struct Loan {
     writable: bool,
 }
 
+impl fmt::Debug for Loan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loan").finish_non_exhaustive()
+    }
+}
+
 impl<T: Pod> Lent for &PinnedBuf<T> {
     fn lend(self, to: &mut Vec<Loan>) {
         to.push(Loan { core: Arc::clone(self.core()), writable: false });

@@ -1,5 +1,6 @@
 //! What streams copy from and to: buffers, and parts of them.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -65,12 +66,24 @@ pub struct HostPart {
     pub(super) len: usize,
 }
 
+impl fmt::Debug for HostPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostPart").finish_non_exhaustive()
+    }
+}
+
 /// A part of a [`DeviceBuf`].
 #[doc(hidden)]
 pub struct DevicePart {
     pub(super) ptr: DevicePtr,
     /// In elements.
     pub(super) len: usize,
+}
+
+impl fmt::Debug for DevicePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DevicePart").finish_non_exhaustive()
+    }
 }
 
 impl<T: Pod> FromHost<T> for &PinnedBuf<T> {

@@ -32,8 +32,10 @@ macro_rules! bindings {
             non_snake_case,
             unused_imports,
             clippy::upper_case_acronyms,
+            unreachable_pub,
+            missing_debug_implementations,
             clippy::enum_variant_names,
-            reason = "the names are those of the headers"
+            reason = "the names are those of the headers, and sealed traits have some of the types"
         )]
         pub(crate) mod own {
             use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};

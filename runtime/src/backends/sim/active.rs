@@ -29,7 +29,7 @@ pub(super) struct Active {
 
 impl Active {
     /// When the latency or the transfer is over, if the rate stays as it is.
-    pub fn next_change(&self, now: Nanos) -> Nanos {
+    pub(crate) fn next_change(&self, now: Nanos) -> Nanos {
         if !self.transferring {
             self.transfer_at
         } else if self.rate > 0.0 {

@@ -30,7 +30,7 @@ pub(super) struct Block {
 
 impl Block {
     /// `bytes` (at least 1) initialised bytes, aligned to `align`, a power of two. `None` where the allocator has none.
-    pub fn new(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
+    pub(crate) fn new(bytes: usize, align: usize, fill: Fill) -> Option<Self> {
         if bytes > UNTOUCHED || fill == Fill::Zero {
             Self::untouched(bytes, align)
         } else {
@@ -65,12 +65,12 @@ impl Block {
     ///
     /// # Safety
     /// It stays as long as the block, and its provenance is exposed.
-    pub unsafe fn of_another(start: NonNull<u8>) -> Self {
+    pub(crate) unsafe fn of_another(start: NonNull<u8>) -> Self {
         Self { base: start, layout: None, start }
     }
 
     /// The first byte. Its provenance is exposed, so an address within the block can be made a pointer again.
-    pub fn start(&self) -> NonNull<u8> {
+    pub(crate) fn start(&self) -> NonNull<u8> {
         self.start.as_ptr().expose_provenance();
         self.start
     }

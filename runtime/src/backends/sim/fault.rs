@@ -113,16 +113,16 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub fn new(error: DriverError) -> Self {
+    pub(crate) fn new(error: DriverError) -> Self {
         Self { error, reported: AtomicBool::new(false) }
     }
 
     /// The error, unless the failing stream has already reported it.
-    pub fn pending(&self) -> DriverResult<()> {
+    pub(crate) fn pending(&self) -> DriverResult<()> {
         if self.reported.load(Ordering::Acquire) { Ok(()) } else { Err(self.error.clone()) }
     }
 
-    pub fn report(&self) -> DriverError {
+    pub(crate) fn report(&self) -> DriverError {
         self.reported.store(true, Ordering::Release);
         self.error.clone()
     }

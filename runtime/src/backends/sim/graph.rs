@@ -32,7 +32,7 @@ pub(super) struct GraphNode<'a> {
 
 impl<'a> GraphNode<'a> {
     /// `planned`: `None` for a node that does nothing.
-    pub fn new(tag: Tag, after: &'a [u32], planned: Option<Planned>) -> Self {
+    pub(crate) fn new(tag: Tag, after: &'a [u32], planned: Option<Planned>) -> Self {
         match planned {
             Some(Planned { call, spans, work }) => Self { tag, after, call, spans, work: Some(work) },
             None => Self { tag, after, call: "cuGraphAddEmptyNode", spans: Spans::default(), work: None },
@@ -42,13 +42,13 @@ impl<'a> GraphNode<'a> {
 
 impl Machine {
     /// Whether the graph is there and has so many nodes.
-    pub fn check_graph(&self, call: &'static str, graph: &RawGraph, nodes: usize) -> DriverResult<()> {
+    pub(crate) fn check_graph(&self, call: &'static str, graph: &RawGraph, nodes: usize) -> DriverResult<()> {
         let found = self.graphs.get(graph.graph).filter(|&&built| built == nodes);
         found.map(drop).ok_or_else(|| fault::invalid_handle(call, "graph"))
     }
 
     /// Checks everything that [`launch_graph`](Self::launch_graph) relies on.
-    pub fn check_nodes(
+    pub(crate) fn check_nodes(
         &mut self,
         call: &'static str,
         stream: RawStream,
@@ -63,7 +63,7 @@ impl Machine {
     }
 
     /// Changes what the nodes do as faults have it. A node that is refused has the graph refused.
-    pub fn tamper_with_nodes(&mut self, nodes: &mut [GraphNode<'_>]) -> DriverResult<()> {
+    pub(crate) fn tamper_with_nodes(&mut self, nodes: &mut [GraphNode<'_>]) -> DriverResult<()> {
         for node in nodes {
             let Some(mut work) = node.work.take() else { continue };
             let tampered = self.tamper(node.call, node.tag, &mut work);
@@ -79,7 +79,7 @@ impl Machine {
     }
 
     /// Enqueues a graph's nodes, which [`check_nodes`](Self::check_nodes) has let pass.
-    pub fn launch_graph(
+    pub(crate) fn launch_graph(
         &mut self,
         call: &'static str,
         stream: RawStream,

@@ -20,7 +20,7 @@ impl<T> Default for Handles<T> {
 }
 
 impl<T> Handles<T> {
-    pub fn insert(&mut self, value: T) -> u64 {
+    pub(crate) fn insert(&mut self, value: T) -> u64 {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { generation: 0, value: None });
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 handles fit memory")
@@ -32,17 +32,17 @@ impl<T> Handles<T> {
         u64::from(slot.generation) << 32 | u64::from(index)
     }
 
-    pub fn get(&self, handle: u64) -> Option<&T> {
+    pub(crate) fn get(&self, handle: u64) -> Option<&T> {
         let slot = self.slots.get(handle as u32 as usize)?;
         slot.value.as_ref().filter(|_| u64::from(slot.generation) == handle >> 32)
     }
 
-    pub fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, handle: u64) -> Option<&mut T> {
         let slot = self.slots.get_mut(handle as u32 as usize)?;
         slot.value.as_mut().filter(|_| u64::from(slot.generation) == handle >> 32)
     }
 
-    pub fn remove(&mut self, handle: u64) -> Option<T> {
+    pub(crate) fn remove(&mut self, handle: u64) -> Option<T> {
         self.get(handle)?;
         let index = handle as u32;
         let slot = &mut self.slots[index as usize];
@@ -54,7 +54,7 @@ impl<T> Handles<T> {
     }
 
     /// Everything in the table, in the order of the slots.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             let handle = u64::from(slot.generation) << 32 | index as u64;
             slot.value.as_ref().map(|value| (handle, value))
@@ -62,7 +62,7 @@ impl<T> Handles<T> {
     }
 
     /// As [`iter`](Self::iter), to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
         self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
             let handle = u64::from(slot.generation) << 32 | index as u64;
             slot.value.as_mut().map(|value| (handle, value))

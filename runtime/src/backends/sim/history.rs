@@ -40,7 +40,7 @@ pub(super) struct History {
 
 impl History {
     /// Notes an access, and says whether it races with an earlier one.
-    pub fn access(
+    pub(crate) fn access(
         &mut self,
         order: &Order,
         bytes: Range<usize>,
@@ -77,7 +77,7 @@ impl History {
     }
 
     /// The commands that the host has not waited for yet: the last to write and those that have read since.
-    pub fn users(&self, order: &Order) -> Vec<Tag> {
+    pub(crate) fn users(&self, order: &Order) -> Vec<Tag> {
         let mut tags = Vec::new();
         for segment in self.segments.values() {
             for accessor in segment.write.iter().chain(&segment.reads) {
@@ -90,7 +90,7 @@ impl History {
     }
 
     /// Forgets everything; the host has waited for all of it.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.segments.clear();
     }
 

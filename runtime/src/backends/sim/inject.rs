@@ -239,14 +239,20 @@ struct Armed {
 }
 
 impl Faults {
-    pub fn add(&mut self, fault: Fault) -> Injected {
+    pub(crate) fn add(&mut self, fault: Fault) -> Injected {
         let strikes = Arc::default();
         self.armed.push(Armed { fault, seen: 0, strikes: Arc::clone(&strikes) });
         Injected { strikes }
     }
 
     /// What strikes here, if something does. `panics`: whether that is asked of a function before it is enqueued.
-    pub fn strike(&mut self, call: DriverCall, tag: Option<Tag>, bytes: u64, panics: bool) -> Option<Effect> {
+    pub(crate) fn strike(
+        &mut self,
+        call: DriverCall,
+        tag: Option<Tag>,
+        bytes: u64,
+        panics: bool,
+    ) -> Option<Effect> {
         let mut striking: Option<usize> = None;
         for (index, armed) in self.armed.iter_mut().enumerate() {
             let Fault { at, effect } = armed.fault;
@@ -282,12 +288,12 @@ impl Faults {
     }
 
     /// Nothing works from now on.
-    pub fn lose(&mut self, error: &DriverError) {
+    pub(crate) fn lose(&mut self, error: &DriverError) {
         self.lost.get_or_insert_with(|| error.clone());
     }
 
     /// Whether anything works at all.
-    pub fn alive(&self) -> DriverResult<()> {
+    pub(crate) fn alive(&self) -> DriverResult<()> {
         self.lost.as_ref().map_or(Ok(()), |lost| Err(lost.clone()))
     }
 }

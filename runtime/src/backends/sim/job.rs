@@ -36,7 +36,7 @@ pub(super) struct Carried(pub u64);
 
 impl Carried {
     /// This has its turn.
-    pub fn note(&mut self, job: &Job) {
+    pub(crate) fn note(&mut self, job: &Job) {
         for part in [job.stream, u64::from(job.tag.operation), job.tag.chunk] {
             self.0 = mixed(self.0 ^ part);
         }

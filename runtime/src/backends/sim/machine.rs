@@ -78,7 +78,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub fn new(spec: &Spec) -> Self {
+    pub(crate) fn new(spec: &Spec) -> Self {
         let mut faults = Faults::default();
         for fault in &spec.faults {
             faults.add(*fault);
@@ -107,12 +107,12 @@ impl Machine {
         }
     }
 
-    pub fn create_stream(&mut self, priority: i32) -> RawStream {
+    pub(crate) fn create_stream(&mut self, priority: i32) -> RawStream {
         let lane = self.order.open();
         RawStream(self.streams.insert(Stream::new(priority, lane)))
     }
 
-    pub fn null_stream(&mut self) -> RawStream {
+    pub(crate) fn null_stream(&mut self) -> RawStream {
         if let Some(stream) = self.null {
             return stream;
         }
@@ -122,12 +122,12 @@ impl Machine {
     }
 
     /// The stream and the null stream wait for each other.
-    pub fn block(&mut self, stream: RawStream) {
+    pub(crate) fn block(&mut self, stream: RawStream) {
         self.null_stream();
         self.blocking.push(Blocking { stream, seen: 0, seen_by_null: 0 });
     }
 
-    pub fn per_thread_stream(&mut self, thread: ThreadId) -> RawStream {
+    pub(crate) fn per_thread_stream(&mut self, thread: ThreadId) -> RawStream {
         if let Some((_, stream)) = self.per_thread.iter().find(|(of, _)| *of == thread) {
             return *stream;
         }
@@ -139,7 +139,12 @@ impl Machine {
 
     /// What comes before work on a stream without a word: for the null stream what is on blocking streams, for these what is on
     /// the null stream.
-    pub fn wait_as_legacy(&mut self, call: &'static str, stream: RawStream, tag: Tag) -> DriverResult<()> {
+    pub(crate) fn wait_as_legacy(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        tag: Tag,
+    ) -> DriverResult<()> {
         let Some(null) = self.null.filter(|_| !self.blocking.is_empty()) else { return Ok(()) };
         let enqueued =
             |machine: &Self, of: RawStream| machine.streams.get(of.0).map_or(0, |state| state.enqueued);
@@ -168,7 +173,7 @@ impl Machine {
         Ok(())
     }
 
-    pub fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
+    pub(crate) fn destroy_stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<()> {
         if self.null == Some(stream) {
             return Err(fault::invalid_handle(call, "stream"));
         }
@@ -186,30 +191,35 @@ impl Machine {
     }
 
     /// Whether copies of a pinned allocation go elsewhere now. The adversary sees to it that the CPU's part is tested too.
-    pub fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
+    pub(crate) fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
         matches!(self.schedule, Schedule::Timed) && self.memory.redirect(pinned, to)
     }
 
     /// A stream that the caller may still use.
-    pub fn stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<&mut Stream> {
+    pub(crate) fn stream(&mut self, call: &'static str, stream: RawStream) -> DriverResult<&mut Stream> {
         let found = self.streams.get_mut(stream.0).filter(|stream| !stream.destroyed);
         found.ok_or_else(|| fault::invalid_handle(call, "stream"))
     }
 
     /// The latest record of an event.
-    pub fn latest(&self, call: &'static str, event: RawEvent) -> DriverResult<Option<Arc<Record>>> {
+    pub(crate) fn latest(&self, call: &'static str, event: RawEvent) -> DriverResult<Option<Arc<Record>>> {
         self.events.get(event.0).cloned().ok_or_else(|| fault::invalid_handle(call, "event"))
     }
 
     /// Checks everything that [`enqueue_work`](Self::enqueue_work) relies on.
-    pub fn check(&mut self, call: &'static str, stream: RawStream, spans: &[Span]) -> DriverResult<()> {
+    pub(crate) fn check(
+        &mut self,
+        call: &'static str,
+        stream: RawStream,
+        spans: &[Span],
+    ) -> DriverResult<()> {
         self.stream(call, stream)?;
         spans.iter().try_for_each(|&span| self.memory.check(call, span))
     }
 
     /// Enqueues work that [`check`](Self::check) has let pass. If it races with earlier work, it will fail in place of
     /// being carried out.
-    pub fn enqueue_work(
+    pub(crate) fn enqueue_work(
         &mut self,
         call: &'static str,
         stream: RawStream,
@@ -233,7 +243,7 @@ impl Machine {
     }
 
     /// As [`enqueue_work`](Self::enqueue_work), for as much of the host's time.
-    pub fn enqueue_at(
+    pub(crate) fn enqueue_at(
         &mut self,
         call: &'static str,
         stream: RawStream,
@@ -271,7 +281,7 @@ impl Machine {
         self.model.both_ways(bytes(false), bytes(true)) * self.model.memory_rate
     }
 
-    pub fn record(
+    pub(crate) fn record(
         &mut self,
         call: &'static str,
         event: RawEvent,
@@ -293,7 +303,7 @@ impl Machine {
     }
 
     /// A record of everything enqueued on a stream so far.
-    pub fn record_now(
+    pub(crate) fn record_now(
         &mut self,
         call: &'static str,
         stream: RawStream,
@@ -307,7 +317,7 @@ impl Machine {
         Ok(record)
     }
 
-    pub fn wait(
+    pub(crate) fn wait(
         &mut self,
         call: &'static str,
         stream: RawStream,
@@ -327,7 +337,7 @@ impl Machine {
     }
 
     /// What is enqueued on a stream from now on comes after a record.
-    pub fn wait_for(
+    pub(crate) fn wait_for(
         &mut self,
         call: &'static str,
         stream: RawStream,
@@ -348,7 +358,7 @@ impl Machine {
 
     /// Begins a graph's chain anew. Commands that are enqueued on it from now on come after the record, and
     /// so after all earlier commands on the chain, which come before the record.
-    pub fn begin_chain(
+    pub(crate) fn begin_chain(
         &mut self,
         call: &'static str,
         chain: RawStream,
@@ -379,17 +389,17 @@ impl Machine {
     }
 
     /// Changes whenever work is carried out.
-    pub fn carried_out(&self) -> u64 {
+    pub(crate) fn carried_out(&self) -> u64 {
         self.carried.0
     }
 
     /// Whether nothing is left to do.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.streams.iter().all(|(_, stream)| stream.completed == stream.enqueued)
     }
 
     /// Takes the simulation one step further.
-    pub fn step(&mut self) -> Progress {
+    pub(crate) fn step(&mut self) -> Progress {
         let horizon = match self.schedule {
             Schedule::Timed => self.now,
             Schedule::Adversarial(_) => Nanos::INFINITY,
@@ -430,7 +440,7 @@ impl Machine {
     }
 
     /// The job of `stream` has been carried out.
-    pub fn finish(&mut self, stream: u64, result: DriverResult<()>) {
+    pub(crate) fn finish(&mut self, stream: u64, result: DriverResult<()>) {
         let now = self.now;
         if let Some(state) = self.streams.get_mut(stream) {
             state.busy = false;
@@ -443,7 +453,7 @@ impl Machine {
     }
 
     /// The host has waited until `at` for everything in `clock`.
-    pub fn host_waited(&mut self, at: Nanos, clock: &Clock) {
+    pub(crate) fn host_waited(&mut self, at: Nanos, clock: &Clock) {
         self.host = self.host.max(at);
         self.order.host_waited(clock);
         if self.order.all_quiet() {
@@ -452,7 +462,7 @@ impl Machine {
     }
 
     /// What went wrong in a stream, which works again from now on.
-    pub fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
+    pub(crate) fn take_failure(&mut self, stream: RawStream) -> Option<DriverError> {
         let failure = self.streams.get_mut(stream.0)?.failure.take()?;
         Some(Failure::report(&failure))
     }

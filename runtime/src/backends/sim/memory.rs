@@ -18,7 +18,7 @@ pub(super) enum Place {
 
 impl Place {
     /// What a new allocation holds.
-    pub fn fill(self) -> Fill {
+    pub(crate) fn fill(self) -> Fill {
         match self {
             Self::Device => Fill::Poison,
             Self::Pinned => Fill::Zero,
@@ -26,7 +26,7 @@ impl Place {
     }
 
     /// In bytes.
-    pub fn align(self) -> usize {
+    pub(crate) fn align(self) -> usize {
         match self {
             Self::Device => 256,
             Self::Pinned => 64,
@@ -67,16 +67,16 @@ pub(super) struct SimulatedMemory {
 }
 
 impl SimulatedMemory {
-    pub fn new(device: u64, pinned: u64) -> Self {
+    pub(crate) fn new(device: u64, pinned: u64) -> Self {
         Self { allocations: BTreeMap::new(), device_free: device, pinned_free: pinned }
     }
 
-    pub fn device_free(&self) -> u64 {
+    pub(crate) fn device_free(&self) -> u64 {
         self.device_free
     }
 
     /// Sets `bytes` aside, if so many are free.
-    pub fn reserve(&mut self, call: &'static str, bytes: usize, place: Place) -> DriverResult<()> {
+    pub(crate) fn reserve(&mut self, call: &'static str, bytes: usize, place: Place) -> DriverResult<()> {
         let free = self.free_bytes(place);
         let cost = cost(bytes, place).filter(|cost| cost <= free);
         let cost = cost.ok_or_else(|| fault::out_of_memory(call, bytes, *free))?;
@@ -85,17 +85,17 @@ impl SimulatedMemory {
     }
 
     /// Undoes [`reserve`](Self::reserve).
-    pub fn unreserve(&mut self, bytes: usize, place: Place) {
+    pub(crate) fn unreserve(&mut self, bytes: usize, place: Place) {
         *self.free_bytes(place) += cost(bytes, place).unwrap_or(0);
     }
 
     /// Adds an allocation for which the bytes have been reserved.
-    pub fn insert(&mut self, block: Block, bytes: usize, place: Place) {
+    pub(crate) fn insert(&mut self, block: Block, bytes: usize, place: Place) {
         self.add(block, bytes, place, false);
     }
 
     /// Adds pinned memory of another device.
-    pub fn adopt(&mut self, block: Block, bytes: usize) {
+    pub(crate) fn adopt(&mut self, block: Block, bytes: usize) {
         self.add(block, bytes, Place::Pinned, true);
     }
 
@@ -108,7 +108,7 @@ impl SimulatedMemory {
     }
 
     /// Takes out what starts at `start`, unless the host has not waited for everything that uses it.
-    pub fn remove(
+    pub(crate) fn remove(
         &mut self,
         call: &'static str,
         start: usize,
@@ -131,14 +131,14 @@ impl SimulatedMemory {
     }
 
     /// The caller has no more use for what starts there, but it cannot be freed.
-    pub fn give_up(&mut self, start: usize) {
+    pub(crate) fn give_up(&mut self, start: usize) {
         if let Some(allocation) = self.allocations.get_mut(&start) {
             allocation.given_up = true;
         }
     }
 
     /// Checks that the bytes lie in one live allocation.
-    pub fn check(&self, call: &'static str, span: Span) -> DriverResult<()> {
+    pub(crate) fn check(&self, call: &'static str, span: Span) -> DriverResult<()> {
         let Span { start, bytes, place, .. } = span;
         let found = self.allocations.range(..=start).next_back();
         let fits = found.is_some_and(|(first, allocation)| {
@@ -160,26 +160,26 @@ impl SimulatedMemory {
     }
 
     /// Whether an address that [`check`](Self::check) has let pass is in pinned host memory.
-    pub fn is_pinned(&self, start: usize) -> bool {
+    pub(crate) fn is_pinned(&self, start: usize) -> bool {
         let found = self.allocations.range(..=start).next_back();
         found.is_some_and(|(_, allocation)| allocation.place == Place::Pinned)
     }
 
     /// Notes an access that [`check`](Self::check) has let pass, and says whether it races with an earlier one.
-    pub fn access(&mut self, order: &Order, span: Span, accessor: Accessor) -> Option<Conflict> {
+    pub(crate) fn access(&mut self, order: &Order, span: Span, accessor: Accessor) -> Option<Conflict> {
         let bytes = Range { start: span.start, end: span.start + span.bytes };
         let (_, allocation) = self.allocations.range_mut(..=span.start).next_back()?;
         allocation.history.access(order, bytes, span.write, accessor)
     }
 
     /// Has copies of a pinned allocation's first bytes go elsewhere, or no longer; `false` if there is no such allocation.
-    pub fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
+    pub(crate) fn redirect(&mut self, pinned: usize, to: Option<(usize, usize)>) -> bool {
         let allocation = self.allocations.get_mut(&pinned).filter(|a| a.place == Place::Pinned);
         allocation.map(|allocation| allocation.redirected = to).is_some()
     }
 
     /// Where a copy of bytes that [`check`](Self::check) has let pass goes.
-    pub fn destination(&self, start: usize, bytes: usize) -> usize {
+    pub(crate) fn destination(&self, start: usize, bytes: usize) -> usize {
         let found = self.allocations.range(..=start).next_back();
         let elsewhere = found.and_then(|(first, allocation)| {
             let (to, length) = allocation.redirected?;
@@ -190,7 +190,7 @@ impl SimulatedMemory {
     }
 
     /// The host has waited for everything.
-    pub fn forget_accesses(&mut self) {
+    pub(crate) fn forget_accesses(&mut self) {
         for allocation in self.allocations.values_mut() {
             allocation.history.clear();
         }

@@ -31,7 +31,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub fn new(spec: &DeviceModel) -> Self {
+    pub(crate) fn new(spec: &DeviceModel) -> Self {
         let duplex = if spec.duplex > 0.0 { spec.duplex.clamp(1e-3, 1.0) } else { 1.0 };
         Self {
             to_device: rate(spec.to_device),
@@ -57,12 +57,12 @@ impl Model {
 
     /// How much of the device a kernel of so many blocks can use: as much as there are multiprocessors with a block. `None`:
     /// it is not known, and all of it.
-    pub fn share(&self, blocks: Option<u64>) -> f64 {
+    pub(crate) fn share(&self, blocks: Option<u64>) -> f64 {
         blocks.map_or(1.0, |blocks| (blocks.max(1) as f64 / self.multiprocessors).min(1.0))
     }
 
     /// How long so many bytes take over the link, to the device and to the host at the same time.
-    pub fn both_ways(&self, to_device: f64, to_host: f64) -> Nanos {
+    pub(crate) fn both_ways(&self, to_device: f64, to_host: f64) -> Nanos {
         let (up, down) = (to_device / self.to_device, to_host / self.to_host);
         let both = up.min(down);
         both / self.duplex + (up.max(down) - both)

@@ -54,7 +54,7 @@ pub(super) struct Order {
 
 impl Order {
     /// A lane for a new stream.
-    pub fn open(&mut self) -> Lane {
+    pub(crate) fn open(&mut self) -> Lane {
         // A lane may be used again once the host has waited for all of it: then "after the old stream's commands" is
         // true of everything enqueued from now on, and the shared component says nothing false.
         let free = self.indices().find(|&lane| !self.state(lane).open && self.is_quiet(lane));
@@ -81,12 +81,12 @@ impl Order {
     }
 
     /// The lane's stream is destroyed. What it has enqueued still counts.
-    pub fn close(&mut self, lane: Lane) {
+    pub(crate) fn close(&mut self, lane: Lane) {
         self.lanes[lane.0 as usize].open = false;
     }
 
     /// A command is enqueued.
-    pub fn enqueue(&mut self, lane: Lane) -> Moment {
+    pub(crate) fn enqueue(&mut self, lane: Lane) -> Moment {
         let state = self.catch_up(lane);
         state.count += 1;
         let count = state.count;
@@ -99,33 +99,33 @@ impl Order {
     }
 
     /// What an event that is recorded now stands for.
-    pub fn record(&mut self, lane: Lane) -> Clock {
+    pub(crate) fn record(&mut self, lane: Lane) -> Clock {
         self.catch_up(lane).clock.clone()
     }
 
     /// The lane waits for an event.
-    pub fn wait(&mut self, lane: Lane, event: &Clock) {
+    pub(crate) fn wait(&mut self, lane: Lane, event: &Clock) {
         self.lanes[lane.0 as usize].clock.join(event);
     }
 
     /// The host has waited for everything in `clock`.
-    pub fn host_waited(&mut self, clock: &Clock) {
+    pub(crate) fn host_waited(&mut self, clock: &Clock) {
         self.host.join(clock);
         self.host_waits += 1;
     }
 
     /// Whether `moment` comes before the next command of `lane`.
-    pub fn is_before(&self, moment: Moment, lane: Lane) -> bool {
+    pub(crate) fn is_before(&self, moment: Moment, lane: Lane) -> bool {
         self.state(lane).clock.at(moment.lane) >= moment.count
     }
 
     /// Whether the host has waited for `moment`, so that everything from now on comes after it.
-    pub fn is_over(&self, moment: Moment) -> bool {
+    pub(crate) fn is_over(&self, moment: Moment) -> bool {
         self.host.at(moment.lane) >= moment.count
     }
 
     /// Whether the host has waited for everything.
-    pub fn all_quiet(&self) -> bool {
+    pub(crate) fn all_quiet(&self) -> bool {
         self.indices().all(|lane| self.is_quiet(lane))
     }
 

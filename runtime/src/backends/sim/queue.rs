@@ -39,7 +39,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn new(demand: Demand, action: Action) -> Self {
+    pub(crate) fn new(demand: Demand, action: Action) -> Self {
         let Demand { engine, latency, bytes, share } = demand;
         Self { engine, latency, bytes, share, action, fault: None, before: None }
     }
@@ -98,7 +98,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub fn new(priority: i32, lane: Lane) -> Self {
+    pub(crate) fn new(priority: i32, lane: Lane) -> Self {
         Self {
             priority,
             lane,
@@ -114,12 +114,12 @@ impl Stream {
     }
 
     /// Destroyed and empty.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.destroyed && !self.busy && self.queue.is_empty()
     }
 
     /// The work that may start now.
-    pub fn ready(&self, now: Nanos) -> Option<(&Command, &Work)> {
+    pub(crate) fn ready(&self, now: Nanos) -> Option<(&Command, &Work)> {
         let head = self.queue.front().filter(|head| !self.busy && head.enqueued_at <= now)?;
         match &head.step {
             Step::Work(work) => Some((head, work)),
@@ -128,7 +128,7 @@ impl Stream {
     }
 
     /// The next moment after `now` when the first command of the queue may go on by itself.
-    pub fn timer(&self, handle: u64, now: Nanos, event_latency: Nanos) -> Option<Nanos> {
+    pub(crate) fn timer(&self, handle: u64, now: Nanos, event_latency: Nanos) -> Option<Nanos> {
         let head = self.queue.front().filter(|_| !self.busy)?;
         if head.enqueued_at > now {
             return Some(head.enqueued_at);
@@ -143,7 +143,7 @@ impl Stream {
 
     /// Completes the first command of the queue if that needs no engine: a record, a wait that is over, or work to be
     /// skipped, which goes to `skipped`. `horizon` is the time up to which things may happen.
-    pub fn settle_head(
+    pub(crate) fn settle_head(
         &mut self,
         handle: u64,
         now: Nanos,
@@ -190,13 +190,13 @@ impl Stream {
     }
 
     /// A command is complete.
-    pub fn complete(&mut self, now: Nanos) {
+    pub(crate) fn complete(&mut self, now: Nanos) {
         self.completed += 1;
         self.completed_at = now;
     }
 
     /// Skips work from now on. The first error is the one to report.
-    pub fn fail(&mut self, error: DriverError) {
+    pub(crate) fn fail(&mut self, error: DriverError) {
         if self.failure.is_none() {
             self.failure = Some(Arc::new(Failure::new(error)));
         }

@@ -5,12 +5,12 @@
 pub(super) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// A number below `n`, which is at least 1.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         let z = mixed(self.0);
         self.0 = self.0.wrapping_add(STEP);
         // The high half of a product: no bias worth mentioning for so few streams.

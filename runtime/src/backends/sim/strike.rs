@@ -12,7 +12,7 @@ use crate::driver::{DriverResult, Tag};
 
 impl Machine {
     /// A call that enqueues no work begins: whether it is to be carried out (`true`), or only to seem so.
-    pub fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
+    pub(crate) fn begin(&mut self, call: &'static str, tag: Option<Tag>, bytes: usize) -> DriverResult<bool> {
         bodies::refuse_inside(call)?;
         self.faults.alive()?;
         let Some(effect) = self.faults.strike(DriverCall::of(call), tag, bytes as u64, false) else {
@@ -36,7 +36,7 @@ impl Machine {
     }
 
     /// Work is about to be enqueued: changes it as a fault has it. `false` if it is not to be enqueued.
-    pub fn tamper(&mut self, call: &'static str, tag: Tag, work: &mut Work) -> DriverResult<bool> {
+    pub(crate) fn tamper(&mut self, call: &'static str, tag: Tag, work: &mut Work) -> DriverResult<bool> {
         let Some(effect) = self.faults.strike(DriverCall::of(call), Some(tag), 0, false) else {
             return Ok(true);
         };

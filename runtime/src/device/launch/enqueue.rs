@@ -25,6 +25,7 @@ pub trait Kernel: Sized {
 
 /// What the names in a condition stood for.
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {

@@ -64,7 +64,7 @@ pub(crate) enum Command<'a> {
 
 impl Command<'_> {
     /// The function of CUDA's that enqueues it. A launch may need another one.
-    pub fn call(&self) -> &'static str {
+    pub(crate) fn call(&self) -> &'static str {
         match self {
             Self::CopyToDevice { .. } => "cuMemcpyHtoDAsync",
             Self::CopyToHost { .. } => "cuMemcpyDtoHAsync",
@@ -82,7 +82,7 @@ impl Command<'_> {
     /// Whether it copies or fills no bytes, so that it need not be enqueued. A graph is launched whatever its
     /// nodes do.
     #[inline]
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Self::CopyToDevice { bytes, .. }
             | Self::CopyToHost { bytes, .. }
@@ -100,7 +100,7 @@ impl Command<'_> {
 
     /// What carries it out; `None` of what only orders other commands, and of a graph, whose nodes differ.
     #[inline]
-    pub fn engine(&self) -> Option<Engine> {
+    pub(crate) fn engine(&self) -> Option<Engine> {
         match self {
             Self::CopyToDevice { .. } => Some(Engine::ToDevice),
             Self::CopyToHost { .. } => Some(Engine::ToHost),
@@ -118,7 +118,7 @@ impl Command<'_> {
     /// The bytes that it copies or fills, or that a kernel or a function is given. Those of a graph are its
     /// nodes', and are not counted here.
     #[inline]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let given = |accesses: &[Access]| accesses.iter().map(|access| access.bytes).sum();
         match self {
             Self::CopyToDevice { bytes, .. }
@@ -134,12 +134,12 @@ impl Command<'_> {
 
     /// How many blocks a launch has; 0 of what is none, and of a routine that is simulated.
     #[inline]
-    pub fn blocks(&self) -> u64 {
+    pub(crate) fn blocks(&self) -> u64 {
         if let Self::Launch(launch) = self { launch.blocks().unwrap_or(0) } else { 0 }
     }
 
     /// Where the memory begins that it copies or fills itself, which a graph's node knows by its allocation.
-    pub fn places(&self) -> [Option<u64>; 2] {
+    pub(crate) fn places(&self) -> [Option<u64>; 2] {
         match *self {
             Self::CopyToDevice { to, from, .. } => [Some(to.0), Some(from.addr() as u64)],
             Self::CopyToHost { to, from, .. } => [Some(to.addr() as u64), Some(from.0)],
@@ -189,7 +189,7 @@ pub(crate) enum RowsBetween {
 
 impl Rows {
     /// Whether nothing is copied.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0
     }
 }

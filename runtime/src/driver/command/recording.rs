@@ -156,16 +156,16 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    pub fn nodes(&self) -> &[Node] {
+    pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
     /// Forgets everything, but for the memory it took.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let Self { nodes, after, kernels, patterns, sizes, words, accesses } = self;
         nodes.clear();
         after.clear();
@@ -184,7 +184,12 @@ impl Recording {
     ///
     /// # Safety
     /// Each parameter of a launch points to as many initialised bytes as its size says.
-    pub unsafe fn push(&mut self, tag: Tag, after: &[u32], command: &Command<'_>) -> Result<u32, NotInGraph> {
+    pub(crate) unsafe fn push(
+        &mut self,
+        tag: Tag,
+        after: &[u32],
+        command: &Command<'_>,
+    ) -> Result<u32, NotInGraph> {
         let work = match New::of(command).ok_or(NotInGraph)? {
             New::Whole(work) => work,
             New::Fill { to, pattern, count } => self.fill(to, pattern, count),
@@ -200,7 +205,7 @@ impl Recording {
     }
 
     /// Becomes the first `len` nodes of another recording.
-    pub fn begin_as(&mut self, other: &Self, len: usize) {
+    pub(crate) fn begin_as(&mut self, other: &Self, len: usize) {
         self.clear();
         self.nodes.extend_from_slice(&other.nodes[..len]);
         let (mut kernels, mut patterns) = (0, 0);
@@ -277,14 +282,14 @@ impl Recording {
     }
 
     /// The nodes that `node` comes directly after.
-    pub fn after(&self, node: &Node) -> &[u32] {
+    pub(crate) fn after(&self, node: &Node) -> &[u32] {
         &self.after[node.after.range()]
     }
 
     /// Hands `view` the command of a node; `None` if that does nothing. `params`: room for a launch's.
     ///
     /// A launch's parameters point into this recording. Its host body comes with the launch of the graph.
-    pub fn command<R>(
+    pub(crate) fn command<R>(
         &self,
         node: &Node,
         params: &mut Vec<*mut c_void>,
@@ -344,17 +349,17 @@ impl Recording {
     }
 
     /// What each node is of.
-    pub fn tags(&self) -> impl Iterator<Item = Tag> {
+    pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> {
         self.nodes.iter().map(|node| node.tag)
     }
 
     /// Whether none of its nodes does anything.
-    pub fn is_nothing(&self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.nodes.iter().all(|node| node.work == NodeWork::Nothing)
     }
 
     /// Whether a copy or fill uses memory in one of the ranges.
-    pub fn uses_any(&self, ranges: &[Range<u64>]) -> bool {
+    pub(crate) fn uses_any(&self, ranges: &[Range<u64>]) -> bool {
         let commands = || self.nodes.iter().filter_map(|node| self.copy_or_fill(node.work));
         let within = |address: u64| ranges.iter().any(|range| range.contains(&address));
         !ranges.is_empty() && commands().any(|command| command.places().into_iter().flatten().any(within))

@@ -1,5 +1,6 @@
 //! The arguments that `run` accepts for data that is declared `device`: [`DeviceBuf`]s and parts of them.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -65,6 +66,12 @@ pub struct DeviceSource<'a> {
     /// Streams are refused as long as the run has it.
     pub(crate) held: Held,
     borrow: PhantomData<&'a mut [u8]>,
+}
+
+impl fmt::Debug for DeviceSource<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceSource").finish_non_exhaustive()
+    }
 }
 
 impl<'a> DeviceSource<'a> {

@@ -1,5 +1,6 @@
 //! What `run` accepts as host data: slices, `Vec`s, arrays, [`PinnedBuf`]s, and what is streamed.
 
+use std::fmt;
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
@@ -117,6 +118,12 @@ pub struct HostSource<'a> {
     /// Whether it was borrowed mutably.
     pub(crate) writable: bool,
     borrow: PhantomData<&'a mut [u8]>,
+}
+
+impl fmt::Debug for HostSource<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostSource").finish_non_exhaustive()
+    }
 }
 
 pub(crate) enum HostMemory {

@@ -12,11 +12,11 @@ use in_place::InPlace;
 use shape::{BufferShape, Shape};
 use shared::Shared;
 
-pub use device_source::{DeviceInOut, DeviceInput, DeviceOutput, DeviceSource};
-pub(crate) use host::HostMemory;
+pub(crate) use device_source::DeviceSource;
+pub use device_source::{DeviceInOut, DeviceInput, DeviceOutput};
+pub(crate) use host::{HostMemory, HostSource};
 pub use host::{
-    HostSource, InOut, Input, MappedInOut, MappedInput, MappedOutput, Output, PinnedInOut, PinnedInput,
-    PinnedOutput,
+    InOut, Input, MappedInOut, MappedInput, MappedOutput, Output, PinnedInOut, PinnedInput, PinnedOutput,
 };
 
 /// The arguments of one run, checked. Nothing changes them once the run begins.

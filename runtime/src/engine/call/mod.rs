@@ -5,6 +5,7 @@ mod in_place;
 mod shared;
 mod streamed;
 
+use std::fmt;
 use std::panic::Location;
 
 use bytemuck::Pod;
@@ -28,6 +29,12 @@ pub struct Call<'p, 'a> {
     /// Of what comes next.
     halo: (usize, Edge),
     per_chunk: bool,
+}
+
+impl fmt::Debug for Call<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").finish_non_exhaustive()
+    }
 }
 
 impl<'p, 'a> Call<'p, 'a> {

@@ -14,6 +14,7 @@ mod state;
 mod symbols;
 
 use std::cell::RefCell;
+use std::fmt;
 
 use crate::base::chunk::Chunk;
 use crate::base::error::{Error, ErrorKind, Place, Result};
@@ -58,6 +59,12 @@ pub struct Run<'r> {
     pub(crate) seen: &'r RunWatch,
     /// The operations whose pageable data are read ahead, and their arguments.
     read_ahead: Vec<(usize, usize)>,
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").finish_non_exhaustive()
+    }
 }
 
 impl<'r> Run<'r> {

@@ -1,6 +1,7 @@
 //! [`Generator`]: cuRAND's, one for each ring slot and stream.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::ptr;
 
 use bytemuck::Pod;
@@ -62,6 +63,12 @@ pub struct Generator {
     functions: &'static Functions,
     raw: curandGenerator_t,
     scratch: Workspace,
+}
+
+impl fmt::Debug for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Generator").finish_non_exhaustive()
+    }
 }
 
 // SAFETY: cuRAND's generators belong to no thread; one is used by one thread at a time, for `&self` methods need the state,

@@ -37,6 +37,7 @@ fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 }
 
 /// Four words of one lane; the last are kept, for the elements beside come from the same.
+#[derive(Debug)]
 pub struct Words {
     key: [u32; 2],
     at: Option<(u64, u64)>,

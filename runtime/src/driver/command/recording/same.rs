@@ -11,7 +11,7 @@ impl Recording {
     /// # Safety
     /// As [`push`](Self::push).
     #[inline(always)]
-    pub unsafe fn has(&self, index: usize, tag: Tag, after: &[u32], command: &Command<'_>) -> bool {
+    pub(crate) unsafe fn has(&self, index: usize, tag: Tag, after: &[u32], command: &Command<'_>) -> bool {
         let Some(node) = self.nodes.get(index) else { return false };
         let known = self.after(node);
         // One by one: there are one or two.
@@ -83,7 +83,7 @@ impl Recording {
 
     /// The nodes that differ from those of another recording; `None` if they are not of the same kinds in the same order,
     /// so that a graph of one cannot become one of the other.
-    pub fn changes(&self, other: &Self) -> Option<Vec<u32>> {
+    pub(crate) fn changes(&self, other: &Self) -> Option<Vec<u32>> {
         // The parts lie one after another in their lists: each is the same if all are, and each is as long.
         if self.len() != other.len() || self.after != other.after {
             return None;
@@ -105,7 +105,7 @@ impl Recording {
     /// Whether a graph of `other` can become one of this by changing these nodes. Of a fill with more than one word that is
     /// not known: how many memsets it takes depends on the pattern. Clusters and cooperation are the node's for good: it
     /// can launch another kernel only if neither has any.
-    pub fn can_replace(&self, other: &Self, changed: &[u32]) -> bool {
+    pub(crate) fn can_replace(&self, other: &Self, changed: &[u32]) -> bool {
         let same_blocks = |mine: &Node, theirs: &Node| match (mine.work, theirs.work) {
             (NodeWork::Launch { kernel: mine }, NodeWork::Launch { kernel: theirs }) => {
                 let (mine, theirs) = (self.kernel(mine), other.kernel(theirs));
