@@ -51,9 +51,22 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The pages have a search box, and what it looks in has the error index too.
+fn is_searched(folder: &Path) {
+    let page = fs::read_to_string(folder.join("introduction.html")).expect("a page");
+    assert!(page.contains("mdbook-searchbar"), "no search box");
+    let is_index =
+        |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("searchindex"));
+    let indexes = files(folder, "js");
+    let index = indexes.iter().find(is_index).expect("the index of the search");
+    let index = fs::read_to_string(index).expect("the index");
+    assert!(index.contains("TW0201"), "the error index is not searched");
+}
+
 #[test]
 fn every_link_leads_somewhere() {
     let folder = built();
+    is_searched(&folder);
     let pages: BTreeMap<PathBuf, Page> =
         files(&folder, "html").into_iter().map(|path| (path.clone(), Page::read(&path))).collect();
     let (mut followed, mut broken) = (0, Vec::new());
