@@ -55,8 +55,9 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
 fn is_searched(folder: &Path) {
     let page = fs::read_to_string(folder.join("introduction.html")).expect("a page");
     assert!(page.contains("mdbook-searchbar"), "no search box");
-    let is_index =
-        |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("searchindex"));
+    let is_index = |path: &&PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("searchindex"))
+    };
     let indexes = files(folder, "js");
     let index = indexes.iter().find(is_index).expect("the index of the search");
     let index = fs::read_to_string(index).expect("the index");
