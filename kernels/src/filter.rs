@@ -138,7 +138,7 @@ unsafe extern "CUDA" {
     pub safe fn box_columns_u8(images: u32, rows: u32, columns: u32, radius: u32, sums: &[u32], y: Out<[u8]>);
 
     /// The steepness of each pixel by Sobel's 3 x 3 operators: `sqrt(dx^2 + dy^2)`, where `dx` is what the pixels to the right
-    /// have more than those to the left, weighted 1, 2, 1, and `dy` likewise of those below and above.
+    /// have more than those to the left, weighted 1, 2, 1, and `dy` is the same for those below and above.
     ///
     /// `x` and `y` are `[images, rows, columns]`; beyond the border are the border's own pixels. It is not scaled: a step
     /// of 1 from column to column gives 4, a ramp with slope 1 gives 8.

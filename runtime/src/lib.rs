@@ -222,14 +222,14 @@ pub use thalweg_macros::kernels;
 /// | --- | --- |
 /// | `param a: f32;` | a value, usable in every expression below |
 /// | `input x: [T];` `input x: [T; k];` | host data that is read, one or `k` elements an item |
-/// | `input x: pinned [T];` | likewise of `output` and `inout`: must be a [`PinnedBuf`] |
-/// | `input x: mapped [T];` `device [T]` | likewise: a [`PinnedBuf`] or a [`DeviceBuf`], used where it is |
+/// | `input x: pinned [T];` | must be a [`PinnedBuf`]; the same for `output` and `inout` |
+/// | `input x: mapped [T];` `device [T]` | a [`PinnedBuf`] or a [`DeviceBuf`] that kernels use where it is; the same for `output` and `inout` |
 /// | `input x: [T] halo 2 = clamp;` | each chunk also sees 2 items on both sides; `zero`, `wrap` |
 /// | `output z: [T];` `inout y: [T];` | host data that is written; read and written back |
 /// | `output s: [T; k] per chunk;` | `k` elements for each chunk |
 /// | `device t: [T; k];` `host h: [T; k];` | scratch on the device or in page-locked host memory, one of it for each ring slot |
 /// | `resident w: [T];` `carry acc: [T; k] = init;` | copied in once, read only; handed from chunk to chunk and given back |
-/// | `resident w: device [T];` `carry acc: device [T; k];` | likewise of a [`DeviceBuf`], which stays where it is |
+/// | `resident w: device [T];` `carry acc: device [T; k];` | the same with a [`DeviceBuf`], which stays where it is |
 /// | `chunk c = auto;` `= expression;` | items in a chunk; `c` is a [`Chunk`] |
 /// | `depth = 3;` `budget = 2 * GIB;` | ring slots; device memory that the ring may take |
 /// | `stream s;` `s: high;` `s: low;` `s: priority(-3);` `s per slot;` | a stream; one for each ring slot |

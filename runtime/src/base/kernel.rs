@@ -207,7 +207,7 @@ impl KernelInfo {
 pub struct Thread {
     /// `threadIdx`, as `[x, y, z]`.
     pub index: [u32; 3],
-    /// `blockIdx`, likewise.
+    /// `blockIdx`, as `[x, y, z]`.
     pub block: [u32; 3],
     /// `blockDim`, in threads.
     pub block_dim: [u32; 3],

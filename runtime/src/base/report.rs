@@ -65,7 +65,8 @@ pub struct Report {
     /// Bytes of device memory that the pipeline holds for its slots and for what its runs share. It keeps them until it is
     /// dropped, as many as the largest of its runs took.
     pub device_memory: u64,
-    /// Bytes of page-locked host memory that the pipeline likewise holds: for staging, and for `host` scratch.
+    /// Bytes of page-locked host memory that the pipeline holds for staging and for `host` scratch. It keeps them as it keeps
+    /// [`device_memory`](Self::device_memory).
     pub pinned_memory: u64,
     /// From the first call until the last operation was enqueued: what the host was busy with, copies and waits for staging
     /// included. Virtual time on the simulated device.
@@ -109,7 +110,7 @@ impl Report {
         rate(self.bytes_to_device, self.time)
     }
 
-    /// Bytes per second from device to host, likewise.
+    /// Bytes per second from device to host, over the time of the whole run.
     pub fn bandwidth_to_host(&self) -> f64 {
         rate(self.bytes_to_host, self.time)
     }

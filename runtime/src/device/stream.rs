@@ -32,7 +32,7 @@ impl Stream {
     }
 
     // Note 39: the driver may look at a word that the stream writes.
-    /// Likewise, where what was enqueued last was enqueued just now and is expected to be over in an instant.
+    /// Waits on the host for everything enqueued, where that was enqueued just now and is expected to be over in an instant.
     pub(crate) fn synchronize_soon(&self) -> DriverResult<()> {
         // SAFETY: as above.
         unsafe { self.device.driver().synchronize_soon(self.raw) }

@@ -11,9 +11,9 @@ pub(crate) struct Totals {
     pub(crate) to_device: u64,
     pub(crate) to_host: u64,
     pub(crate) staged: u64,
-    /// For each operation, up to the last download that was enqueued, the chunks of which it was.
+    /// How many chunks of each operation have been enqueued, if it is a download.
     enqueued: Vec<usize>,
-    /// Likewise those that are known to have arrived. Known at the end.
+    /// How many of those are known to have arrived, which the end of the run tells.
     arrived: Vec<usize>,
 }
 

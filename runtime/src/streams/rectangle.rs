@@ -13,7 +13,7 @@ pub struct Rectangle {
     pub height: usize,
     /// From where one row begins in the source to where the next does.
     pub from_pitch: usize,
-    /// Likewise in the destination.
+    /// From where one row begins in the destination to where the next does.
     pub to_pitch: usize,
 }
 

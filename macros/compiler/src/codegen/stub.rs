@@ -17,9 +17,9 @@ pub struct Stub {
     name: Ident,
     generics: Generics,
     arguments: Vec<(Ident, Owned)>,
-    /// Their imports are not unused.
+    /// Kernels that are named, so that rustc does not call their imports unused.
     kernels: Vec<ExprPath>,
-    /// Routines and host functions, likewise.
+    /// Routines and host functions that are named, for the same reason.
     functions: Vec<ExprPath>,
 }
 

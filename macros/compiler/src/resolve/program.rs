@@ -111,7 +111,7 @@ pub enum BufferKind {
     HostScratch,
     /// One for the run, read only; an argument of `run`, copied to the device or there already.
     Resident { on_device: bool },
-    /// One for the run, handed from chunk to chunk; an argument of `run`, likewise.
+    /// One for the run, handed from chunk to chunk; an argument of `run`, copied to the device or there already.
     Carry { on_device: bool, init: Option<Box<Expr>> },
     /// An argument of `run` that each chunk uses its part of, where it is.
     InPlace { kind: HostKind, mapped: bool },

@@ -170,7 +170,7 @@ pub(super) struct Api {
     elapsed: Option<ElapsedTime>,
     /// Drivers have it since 11.7. The first version of it works only where the kernel module was told to allow it.
     wait_value: Option<StreamValue>,
-    /// Likewise.
+    /// Drivers have it since 11.7.
     write_value: Option<StreamValue>,
 }
 

@@ -91,7 +91,7 @@ unsafe fn add(
             unsafe { graphs.cuGraphAddEmptyNode(&mut handle, graph, first, count)? };
         }
         Params::Copy(params) => {
-            // SAFETY: as above, and `params` likewise; the addresses are used by a launch only.
+            // SAFETY: as above, and the driver reads `params` before it returns too; the addresses are used by a launch only.
             unsafe { graphs.cuGraphAddMemcpyNode(&mut handle, graph, first, count, &params, context)? };
         }
         Params::Memsets(memsets) => {

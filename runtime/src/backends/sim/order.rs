@@ -76,7 +76,7 @@ impl Order {
 
     /// How many there have ever been at once.
     #[cfg(test)]
-    pub fn lanes(&self) -> usize {
+    pub(super) fn lanes(&self) -> usize {
         self.lanes.len()
     }
 

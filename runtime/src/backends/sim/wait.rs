@@ -156,8 +156,8 @@ impl Sim {
                 // enqueued, whose provenance is exposed. `SimulatedMemory::remove` refuses to free them until the host has
                 // waited for the copy, so they still do. They do not overlap: two allocations differ, and
                 // `work::planned` refuses overlap within one. No other command is carried out meanwhile, and the
-                // caller of the copy promised not to access the host's range before it has waited. What pinned memory was
-                // redirected to was promised likewise.
+                // caller of the copy promised not to access the host's range before it has waited. The same was promised of what
+                // pinned memory is redirected to.
                 unsafe { self.workers.copy(to, from, bytes, Way::Cached) };
                 Ok(())
             }

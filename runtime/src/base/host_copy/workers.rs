@@ -153,8 +153,8 @@ impl Workers {
         }
     }
 
-    /// Likewise for who has something else to do as soon as what it waits for is there: a piece takes as long as several calls of the
-    /// driver.
+    /// Copies a piece if too few threads copy; whether it did. It is for callers with something else to do as soon as what they wait for
+    /// is there, since a piece takes as long as several calls of the driver.
     pub(crate) fn help_if_few(&self) -> bool {
         self.are_few() && self.help()
     }

@@ -354,8 +354,8 @@ impl<'d> Rig<'d> {
             Direction::OnDevice => Command::CopyOnDevice { to: second.ptr, from: first.ptr, bytes },
         };
         // SAFETY: `bytes` are not more than each of the four has, which live until the stream has been waited for; nobody
-        // else accesses them. Copies to the host go to the second pinned block and those from it come from the first; on
-        // the device likewise, each on one stream at a time.
+        // else accesses them. Copies to the host go to the second pinned block and those from it come from the first, and
+        // so do copies on the device; each is on one stream at a time.
         unsafe { self.driver().enqueue(copy, self.stream(on).raw, TAG) }
     }
 

@@ -275,7 +275,7 @@ impl Drop for PinnedCore {
                     let _ = unsafe { driver.free_pinned(ptr, bytes) };
                 }
                 Some(Registered { capacity, drop }) => {
-                    // SAFETY: likewise, and it was registered.
+                    // SAFETY: as above, and it was registered.
                     if unsafe { driver.unregister(ptr) }.is_ok() {
                         // SAFETY: they are the `Vec`'s that it was.
                         unsafe { drop(ptr.as_ptr(), capacity) };

@@ -6,7 +6,7 @@ use super::slice::{DeviceSlice, DeviceSliceMut, DeviceSliceOut};
 use crate::device::range::part;
 use crate::driver::DevicePtr;
 
-/// Likewise of `len` elements at `address`; `None` if they are not all there.
+/// A part of `len` elements at `address`: where it begins and how many elements it has. `None` if they are not all there.
 fn part_at<T>(address: u64, len: usize, range: impl RangeBounds<usize>) -> Option<(DevicePtr, usize)> {
     let (start, elements) = part(len, range).ok()?;
     // Within the slice, so that the bytes are of an allocation and do not overflow.

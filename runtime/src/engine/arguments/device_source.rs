@@ -170,7 +170,7 @@ mod tests {
         // Memory that a run hands out is no argument of another run.
         let of_a_run = DeviceSlice::<u16>::new(DevicePtr(256), 2);
         assert!(matches!(of_a_run.to_vec().unwrap_err().kind(), ErrorKind::OfARun));
-        let refused = DeviceInput::source(of_a_run).err().expect("it is no buffer's");
+        let refused = DeviceInput::source(of_a_run).expect_err("it is no buffer's");
         assert!(matches!(refused.kind(), ErrorKind::OfARun));
     }
 

@@ -21,7 +21,7 @@ impl<'a> Call<'_, 'a> {
         self.shared(source, len, None, false)
     }
 
-    /// Likewise where it is on the device.
+    /// The next `resident` whose data are on the device already.
     ///
     /// # Errors
     /// As [`resident`](Self::resident).
@@ -45,7 +45,7 @@ impl<'a> Call<'_, 'a> {
         self.shared(data.source(), len, init, true)
     }
 
-    /// Likewise where it is on the device.
+    /// The next `carry` whose data are on the device already.
     ///
     /// # Errors
     /// As [`carry`](Self::carry).

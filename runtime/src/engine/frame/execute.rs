@@ -115,7 +115,7 @@ impl Call<'_, '_> {
         self.drain(enqueued, None).report(watch, None)
     }
 
-    /// Likewise with sources and sinks, whose threads have ended when this returns or unwinds.
+    /// Runs with sources and sinks. Their threads have ended when this returns or unwinds.
     fn with_threads(
         mut self,
         chunking: Chunking,

@@ -17,7 +17,7 @@ use crate::observe::watch;
 /// Where pageable data are staged, at most: what the CPU copies should still be in its caches when the device gets to it.
 const STAGED_SLOT_BYTES: usize = 4 << 20;
 
-/// Likewise on the simulated device, where the CPU does everything: three of them and their copies fit its caches.
+/// The most that is staged at a time on the simulated device, where the CPU does everything: three slots and their copies fit its caches.
 const SIMULATED_SLOT_BYTES: usize = 2 << 20;
 
 /// A run of so many bytes is not cut, whatever the device is like.

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// twice.
 const ALERT: Duration = Duration::from_micros(100);
 
-/// Likewise while the device has something for somebody: most frames are done sooner.
+/// How long it looks while the device still has a result for somebody: most frames are done sooner.
 const ALERT_TO_DEVICE: Duration = Duration::from_millis(1);
 
 /// How long it sleeps at most: as long it may take until it learns that it is to end.

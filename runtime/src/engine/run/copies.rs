@@ -45,7 +45,7 @@ impl Operation<'_> {
         Ok(())
     }
 
-    /// Likewise with the items around the chunk. Beyond the first and the last item the CPU makes them, in a pinned slot.
+    /// Copies this chunk and the items around it to the device. Beyond the first and the last item the CPU makes them, in a pinned slot.
     fn upload_with_halo(&self, to: DevicePtr, memory: &HostMemory, shape: Shape) -> Result<()> {
         let window = Window::new(self.chunk, self.run.items(), shape);
         let (before, inside, after) = window.bytes();

@@ -318,7 +318,7 @@ impl<'r> Operation<'r> {
         if have == bytes { Ok(ptr) } else { self.fail(ErrorKind::Skipped) }
     }
 
-    /// Likewise in elements, for a launch. A buffer of another call, whose elements may be of another type, gives none, and
+    /// This chunk's slot of a buffer, in elements, for a launch. A buffer of another call, whose elements may be of another type, gives none, and
     /// the launch is refused.
     pub(crate) fn elements<T>(&self, buffer: Buffer<T>) -> (DevicePtr, usize) {
         let shape = &self.run.arguments.buffers[buffer.index];

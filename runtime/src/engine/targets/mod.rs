@@ -26,7 +26,7 @@ use crate::engine::totals::Totals;
 pub(crate) enum Target<'r> {
     /// To the device, one by one.
     Streams(StreamsTarget<'r>),
-    /// Likewise, and each is timed.
+    /// To the device, one by one, and each is timed.
     Timed(TimedTarget<'r>),
     /// Into graphs.
     Graph(GraphTarget<'r>),
@@ -230,7 +230,8 @@ impl Target<'_> {
         }
     }
 
-    /// Likewise, of an operation that is one command: a function on the CPU.
+    /// Enqueues a function on the CPU, which no graph can hold and which is one command. Everything so far was
+    /// [launched](Self::launch).
     pub(crate) fn on_host(
         &self,
         stream: Numbered<RawStream>,

@@ -50,13 +50,13 @@ impl Gemm {
         self
     }
 
-    /// Likewise of `b`.
+    /// The elements from one stored row of `b` to the next.
     pub const fn ldb(mut self, elements: usize) -> Self {
         self.ld[1] = Some(elements);
         self
     }
 
-    /// Likewise of `c`. What is between its rows is left as it is.
+    /// The elements from one stored row of `c` to the next. What is between its rows is left as it is.
     pub const fn ldc(mut self, elements: usize) -> Self {
         self.ld[2] = Some(elements);
         self
@@ -129,13 +129,13 @@ impl Batch {
         self
     }
 
-    /// Likewise of `b`.
+    /// The elements from one matrix `b` to the next.
     pub const fn stride_b(mut self, elements: usize) -> Self {
         self.strides[1] = Some(elements);
         self
     }
 
-    /// Likewise of `c`, of which no two may overlap: they follow one another, or stand side by side in rows that are
+    /// The elements from one matrix `c` to the next. No two of them may overlap: they follow one another, or stand side by side in rows that are
     /// [`ldc`](Gemm::ldc) apart.
     pub const fn stride_c(mut self, elements: usize) -> Self {
         self.strides[2] = Some(elements);

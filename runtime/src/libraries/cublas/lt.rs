@@ -242,7 +242,7 @@ fn lt_type(element: cudaDataType_t) -> sys::cudaDataType_t {
     }
 }
 
-/// Likewise of what sums are taken in, which is `f32` here.
+/// cuBLASLt's name for the type in which sums are taken, which is `f32` here.
 fn lt_compute(compute: cublasComputeType_t) -> sys::cublasComputeType_t {
     match compute {
         cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32 => {

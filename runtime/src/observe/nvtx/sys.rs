@@ -37,7 +37,7 @@ bindings! {
             pub ullValue: u64,
         }
 
-        /// Likewise.
+        /// The member of the union that is used, and one as large as any.
         #[repr(C)]
         #[derive(Clone, Copy)]
         pub union nvtxMessageValue_t {

@@ -44,7 +44,7 @@ impl Timeline {
         Some(self.busy_in(engine, window)? as f64 / window.length() as f64)
     }
 
-    /// Likewise in nanoseconds.
+    /// How long an engine is busy in a window, in nanoseconds.
     fn busy_in(&self, engine: Engine, window: Window) -> Option<u64> {
         let mut of_it = self.spans.iter().filter(|span| span.engine == engine).peekable();
         of_it.peek()?;

@@ -32,7 +32,7 @@ const SHARE_OF_BYTES: f64 = 0.01;
 pub enum Cause {
     /// The CPU copies between ordinary and page-locked memory, and cannot keep up with the link.
     PageableSource,
-    /// Likewise, for want of threads that do it.
+    /// The CPU copies between ordinary and page-locked memory with too few threads to keep up with the link.
     TooFewCopyThreads,
     /// What a source gives, or a sink takes, passes through the CPU.
     SourceOrSink,
@@ -64,7 +64,7 @@ pub struct Finding {
     pub cause: Cause,
     /// How much shorter the run would have been without it, more or less.
     pub lost: Duration,
-    /// Likewise as a share of the run, 0 to 1.
+    /// The same as a share of the run, from 0 to 1.
     pub share: f64,
     /// What it is about.
     pub note: String,

@@ -24,7 +24,7 @@ impl Timeline {
         png(&Scene::new(&[self]))
     }
 
-    /// The picture of [`svg_with`](Self::svg_with), likewise.
+    /// The picture of [`svg_with`](Self::svg_with) as a PNG image.
     pub fn png_with(&self, below: &Self) -> Vec<u8> {
         png(&Scene::new(&[self, below]))
     }

@@ -233,8 +233,8 @@ impl fmt::Display for Micros {
     }
 }
 
-/// Likewise of what begins, and a tenth of a nanosecond more: Perfetto multiplies binary fractions by 1000 and rounds down, so that
-/// a slice would begin before the end of the one before it, and be dropped.
+/// The time at which a slice begins, in microseconds, and a tenth of a nanosecond more: Perfetto multiplies binary fractions by 1000
+/// and rounds down, so that a slice would begin before the end of the one before it, and be dropped.
 struct Begin(u64);
 
 impl fmt::Display for Begin {

@@ -15,9 +15,9 @@ use crate::engine::totals::Totals;
 pub(crate) struct GraphTarget<'r> {
     driver: &'r dyn Driver,
     recorder: RefCell<Recorder>,
-    /// What is under way once a graph is launched is noted there.
+    /// A launch notes here which slots are in use.
     staging: &'r RefCell<Staging>,
-    /// Likewise.
+    /// A launch counts its downloads here.
     totals: &'r RefCell<Totals>,
 }
 

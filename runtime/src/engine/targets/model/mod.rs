@@ -23,9 +23,9 @@ use crate::engine::targets::what::What;
 pub(crate) struct Model {
     forecast: Forecast,
     plan: &'static Plan,
-    /// The pipeline's, by number.
+    /// The pipeline's streams, by number.
     streams: Vec<RawStream>,
-    /// Likewise.
+    /// Their priorities, by the same numbers.
     priorities: Vec<i32>,
     events: Vec<RawEvent>,
     /// What was enqueued, in order.

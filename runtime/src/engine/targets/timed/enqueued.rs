@@ -53,7 +53,7 @@ pub(crate) enum Recorded {
 pub(crate) struct StreamEnd {
     /// The number of its last operation, as long as nothing tells when it ends.
     pub(crate) open: Option<usize>,
-    /// If that is not timed, its place among those, likewise.
+    /// The place of that operation among those that are not timed, if it is one of them.
     pub(crate) untimed: Option<usize>,
     /// When a routine began to enqueue, which of its operation's parts that is, and whether it is timed.
     pub(crate) begun: Nanos,
